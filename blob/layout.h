@@ -1,0 +1,207 @@
+// The bytes of a firn blob: plain little-endian structs, used as mapped. docs/blob_format.md describes every field.
+// Not here: reading, writing or verifying (reader.h, writer.h, verifier.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace firn::blob {
+
+/// Format version. While major is 0 any other minor is refused.
+inline constexpr uint32_t kFormatMajor = 0;
+inline constexpr uint32_t kFormatMinor = 1;
+
+/// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
+inline constexpr const char* kNoteSection = ".note.firn";
+inline constexpr const char* kCardSection = ".firn.card";            ///< JSON: model card
+inline constexpr const char* kTokenizerSection = ".firn.tokenizer";  ///< blob/tokenizer_image.h; may be absent
+inline constexpr const char* kTemplateSection = ".firn.template";    ///< chat template text; may be absent
+inline constexpr const char* kProgramSection = ".firn.program";      ///< ProgramHeader and its tables
+inline constexpr const char* kWeightsSection = ".firn.weights";
+
+inline constexpr uint64_t kTensorAlignment = 64;
+inline constexpr uint64_t kSectionAlignment = 4096;
+inline constexpr uint64_t kHugeAlignment = 2ULL << 20;  ///< of weight sections of at least kHugeThreshold bytes
+inline constexpr uint64_t kHugeThreshold = 32ULL << 20;
+
+struct Hash128 {
+  uint64_t low;
+  uint64_t high;
+  friend bool operator==(const Hash128&, const Hash128&) = default;
+};
+
+enum class Target : uint32_t { kReference = 1, kCpu = 2 };
+
+/// Descriptor of the identification note.
+struct Ident {
+  uint32_t formatMajor;
+  uint32_t formatMinor;
+  Target target;
+  uint32_t lanes;         ///< work is split in this many lanes; a run may use 1..lanes threads
+  uint32_t arithmeticId;  ///< version of docs/arithmetic.md the program was made for
+  uint32_t isaNeeds;      ///< bit set of instruction sets the program cannot run without; 0: any
+  Hash128 contentHash;    ///< XXH3-128 of the whole file outside the weight sections, this field as zero
+  Hash128 weightsHash;    ///< XXH3-128 of the weight section
+  Hash128 modelHash;      ///< of the source model's header and metadata
+  Hash128 machineHash;    ///< of the machine file; zero for targets without one
+  Hash128 compilerId;     ///< of the sources of compiler, kernels and blob
+};
+static_assert(sizeof(Ident) == 104);
+
+/// A table inside the program section: `count` records from byte `offset` of the section (8-byte aligned).
+struct Table {
+  uint64_t offset;
+  uint64_t count;
+};
+
+/// Head of the program section.
+struct ProgramHeader {
+  uint32_t layers;
+  uint32_t embed;  ///< E, width of the residual stream
+  uint32_t heads;
+  uint32_t kvHeads;
+  uint32_t headDim;
+  uint32_t vocab;
+  uint32_t maxPromptTokens;    ///< rounded up to 64
+  uint32_t minResponseTokens;  ///< rounded up to 64
+  uint32_t kvRows;             ///< T = maxPromptTokens + minResponseTokens
+  DType kvType;                ///< KV cache is [layer][K, V][kvHead][T][headDim] of this type
+  uint8_t reserved0[3];
+  uint64_t kvBytes;
+  uint64_t scratchBytes;  ///< the largest of the entries
+  uint64_t weightsBytes;  ///< size of the weight section
+  Table entries;          ///< EntryRecord
+  Table calls;            ///< CallRecord
+  Table callArgs;         ///< uint64_t: byte offsets, meaning by the body's params
+  Table bodies;           ///< BodyRecord
+  Table params;           ///< ParamRecord
+  Table segments;         ///< SegmentRecord
+  Table laneRanges;       ///< LaneRange, Ident::lanes per segment
+  Table tasks;            ///< TaskRecord
+  Table operands;         ///< OperandRecord
+  Table attrs;            ///< uint64_t: integers, or the bits of a double
+  Table symbols;          ///< SymbolRecord
+  Table strings;          ///< bytes; a string is NUL-terminated UTF-8 named by its byte offset in this table
+};
+static_assert(sizeof(ProgramHeader) == 40 + 24 + 12 * 16);
+
+enum class EntryKind : uint32_t { kPrefill = 1, kGenerate = 2, kHead = 3 };
+
+/// One static program: `prefill.<chunk>.<context>`, `generate.<context>` or `head.<rows>`.
+struct EntryRecord {
+  uint32_t name;  ///< string
+  EntryKind kind;
+  uint32_t rows;     ///< m: tokens of a chunk, 1 for generate, rows of a head
+  uint32_t context;  ///< c: KV rows [0, c) may be read; 0 for a head
+  uint32_t firstCall;
+  uint32_t callCount;  ///< calls run in order, each after all lanes finished the one before
+  uint32_t firstSymbol;
+  uint32_t symbolCount;
+  uint64_t scratchBytes;
+  uint64_t predictedPicoseconds;  ///< cost model of the target, for choosing among entries
+};
+
+/// A body run with values for its params.
+struct CallRecord {
+  uint32_t body;
+  uint32_t layer;  ///< layer it belongs to, or kNoLayer; for profiles
+  uint32_t firstArg;
+  uint32_t argCount;
+};
+inline constexpr uint32_t kNoLayer = 0xFFFFFFFF;
+
+/// A function that several calls share: segments in order, a barrier of all lanes after each.
+struct BodyRecord {
+  uint32_t name;  ///< string
+  uint32_t firstParam;
+  uint32_t paramCount;
+  uint32_t firstSegment;
+  uint32_t segmentCount;
+  uint32_t reserved0;
+};
+
+enum class Space : uint8_t {
+  kScratch = 1,  ///< the program's arena: base + offset
+  kWeights = 2,  ///< weight section + call argument `base` (or 0 when base is kNoBase) + offset
+  kKv = 3,       ///< KV buffer + call argument `base` (or 0) + offset
+  kSymbol = 4,   ///< buffer bound to the symbol kind `base`, + offset
+};
+inline constexpr uint16_t kNoBase = 0xFFFF;
+
+/// A parameter of a body: a byte offset into `space` (kWeights or kKv) given by each call; the extent that the body
+/// reads or writes from there is `bytes`.
+struct ParamRecord {
+  Space space;
+  uint8_t reserved0[7];
+  uint64_t bytes;
+};
+
+/// lanes LaneRange records from laneRanges[firstRange].
+struct SegmentRecord {
+  uint32_t firstRange;
+};
+
+/// The tasks of one lane in one segment, run in order.
+struct LaneRange {
+  uint32_t firstTask;
+  uint32_t taskCount;
+};
+
+/// One task. Operand and attribute roles are fixed by the op: blob/task_op.h.
+struct TaskRecord {
+  uint16_t op;  ///< TaskOp
+  uint16_t operandCount;
+  uint32_t firstOperand;
+  uint32_t firstAttr;
+  uint16_t attrCount;
+  uint16_t reserved0;
+  uint32_t name;  ///< string: the graph op it came from ("attn_q"), for profiles and messages
+};
+
+enum class Layout : uint8_t {
+  kStrided = 0,  ///< element [i, j, ...] at offset + sum(i * stride) elements; quantized types: rows of blocks, stride
+                 ///< of dim 0 in blocks' elements
+  kPanels = 1,   ///< weights in panels of 16 rows: kernels/quant/panel.h; dims are {N, K}, strides 0
+};
+
+/// One operand. `bytes` is the extent from `offset` that the task may touch.
+struct OperandRecord {
+  Space space;
+  DType dtype;
+  uint8_t rank;  ///< 0..4
+  Layout layout;
+  uint16_t base;  ///< by space: param index, SymbolKind, or kNoBase
+  uint16_t reserved0;
+  uint64_t offset;
+  uint64_t bytes;
+  std::array<uint32_t, 4> dims;     ///< unused ones are 1
+  std::array<uint32_t, 4> strides;  ///< in elements; unused ones are 0
+};
+static_assert(sizeof(OperandRecord) == 56);
+
+/// What an entry reads and writes. Shapes use m = rows and c = context of the entry, E = embed, V = vocab.
+enum class SymbolKind : uint32_t {
+  kIds = 0,        ///< in, i32[m]; padding is 0
+  kPositions = 1,  ///< in, i32[m]
+  kValid = 2,      ///< in, i32: how many of the m rows are real
+  kRow0 = 3,       ///< in, i32: the cache row of the first
+  kMask = 4,       ///< in, u8[c]: 1 for every valid row, the chunk's own valid rows included
+  kHidden = 5,     ///< prefill: out, head: in; f32[m, E]
+  kLogits = 6,     ///< generate: out f32[1, V]; head: out f32[rows, V]
+  kKv = 7,         ///< in and out, the whole cache of a slot
+};
+inline constexpr uint32_t kSymbolKinds = 8;
+
+struct SymbolRecord {
+  SymbolKind kind;
+  DType dtype;
+  uint8_t rank;
+  uint8_t isOutput;  ///< 1: the entry writes it
+  uint8_t reserved0;
+  std::array<uint32_t, 4> dims;
+  uint64_t bytes;
+};
+
+}  // namespace firn::blob

@@ -1,0 +1,57 @@
+// The task ops of a blob: their numbers, names, operands and attributes. The compiler emits them, a device executes
+// them. Not here: what they compute (docs/ops.md, docs/arithmetic.md) and the shape rules (task_op_verify.h).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace firn::blob {
+
+// Notation: m rows of the entry, of which `valid` are real; [..] are dims in elements; `?` marks an operand that may be
+// absent (then it is left out, and operandCount is smaller). "in place" operands are read and written.
+
+/// Append, never renumber.
+enum class TaskOp : uint16_t {
+  // Reference target: fp32, weights in their source type, rows in natural order. kernels/reference/<op>.cc
+  kRefEmbed = 1,      ///< ids i32[m], table W[V,E], out f32[m,E]
+  kRefRmsNorm = 2,    ///< in f32[m,n], weight f32-like W[n], out f32[m,n]; attrs: eps (double)
+  kRefLayerNorm = 3,  ///< in f32[m,n], weight W[n], bias? W[n], out f32[m,n]; attrs: eps (double)
+  kRefLinear = 4,     ///< in f32[m,K], weight W[N,K], bias? W[N], out f32[m,N]
+  kRefRope = 5,       ///< in f32[m,heads,d], positions i32[m], freqs f32[dims/2], out f32[m,heads,d]; attrs: pairing (0
+                      ///< interleaved, 1 half-split), dims, magnitude (double)
+  kRefStateWrite = 6,   ///< in f32[m,heads,d], cache kv[heads,T,d]: rows row0 .. row0+valid-1 written
+  kRefAttention = 7,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], out f32[m,heads,d];
+                        ///< attrs: scale (double)
+  kRefSilu = 8,         ///< in f32[m,n], out f32[m,n]
+  kRefGelu = 9,         ///< in f32[m,n], out f32[m,n]; attrs: 1 for the tanh form
+  kRefMul = 10,         ///< a f32[m,n], b f32[m,n], out f32[m,n]
+  kRefAdd = 11,         ///< a f32[m,n], b f32[m,n], out f32[m,n]
+  kRefScale = 12,       ///< in f32[m,n], out f32[m,n]; attrs: factor (double)
+  kRefSoftcap = 13,     ///< in f32[m,n], out f32[m,n]; attrs: cap (double)
+  kRefSlice = 14,       ///< in f32[m,n], out f32[m,len]; attrs: first column
+  kRefConcat = 15,      ///< a f32[m,n1], b f32[m,n2], out f32[m,n1+n2]
+  kRefSelectRows = 16,  ///< in f32[m,n], rows i32[k], out f32[k,n]
+  kRefCopy = 17,        ///< in f32[m,n], out f32[m,n]
+
+  // Cpu target: docs/arithmetic.md. Quantized activations are three operands: codes i8[planes,m,Kp] with Kp = K rounded
+  // up to 32 (zeros beyond K), scales f32[m,Kp/32], sums i32[m,Kp/32] (of the combined codes). kernels/cpu/<op>.cc
+  kCpuEmbed = 100,      ///< ids i32[m], table panels[V,E], out f32[m,E]
+  kCpuRmsNorm = 101,    ///< in f32[m,n], weight f32[n], out f32[m,n]; attrs: eps (double)
+  kCpuQuantize = 102,   ///< in f32[m,K], codes, scales, sums
+  kCpuLinearI8 = 103,   ///< codes, scales, sums, weight panels[N,K] (q4_0, q4_1, q8_0), bias? f32[N], out f32[m,N]
+  kCpuLinearF32 = 104,  ///< in f32[m,K], weight panels[N,K] (f32, f16, bf16), bias? f32[N], out f32[m,N]
+  kCpuRope =
+      105,  ///< x f32[m,heads,d] in place, positions i32[m], table f32[T,dims/2,2] (cos, sin); attrs: pairing, dims
+  kCpuKvWrite = 106,      ///< in f32[m,heads,d], cache kv[heads,T,d]: rows row0 .. row0+valid-1 written
+  kCpuAttention = 107,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace f32[n], out
+                          ///< f32[m,heads,d]; attrs: scale (double), firstHead, group: head h of q uses kv head
+                          ///< (firstHead + h) / group - firstHead / group
+  kCpuSiluMul = 108,      ///< gate f32[m,n], up f32[m,n], out f32[m,n]
+  kCpuAddPartials = 109,  ///< x f32[m,n] in place, partials f32[lanes,m,n]: x += ((p0 + p1) + ...)
+  kCpuCopy = 110,         ///< in f32[m,n], out f32[m,n]
+};
+
+/// "ref.linear", "cpu.linear_i8"; empty when the number is no op.
+std::string_view taskOpName(TaskOp op);
+
+}  // namespace firn::blob

@@ -1,0 +1,79 @@
+// What every importer produces and the graph builder consumes: a model as data. No MLIR, no architecture names in
+// logic.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/mapped_file.h"
+#include "blob/layout.h"
+
+namespace firn::import {
+
+/// A tensor of a source file, as a view of the mapping. Row-major; dims[0] is the slowest (rows N), the last is K.
+struct TensorView {
+  std::string name;  ///< name in the file ("blk.0.attn_q.weight")
+  DType type = DType::kF32;
+  std::vector<uint64_t> dims;
+  std::span<const std::byte> bytes;
+};
+
+/// y = W x + b. W is [N, K]; b, where present, is [N].
+struct LinearSpec {
+  TensorView weight;
+  std::optional<TensorView> bias;
+};
+
+enum class RopePairing : uint32_t { kInterleaved = 0, kHalfSplit = 1 };
+
+/// Rotary embedding, with any scaling already worked into the frequencies. Angle of pair i at position p is
+/// float(p) * freqs[i] in fp32; cos and sin are multiplied by `magnitude` (yarn's attention factor, else 1).
+struct RopeSpec {
+  RopePairing pairing = RopePairing::kInterleaved;
+  uint32_t dims = 0;         ///< rotated width of a head, even, <= headDim
+  std::vector<float> freqs;  ///< dims / 2 values
+  float magnitude = 1.0F;
+};
+
+/// One decoder layer: x += attention(rms_norm(x)); x += ffn(rms_norm(x)).
+struct LayerSpec {
+  TensorView attnNorm;  ///< f32 [E]
+  LinearSpec q, k, v, o;
+  TensorView ffnNorm;  ///< f32 [E]
+  LinearSpec gate, up, down;
+};
+
+struct ModelSpec {
+  std::string architecture;  ///< "llama"
+  std::string name;          ///< general.name, or the file's name
+  std::string sourcePath;
+  blob::Hash128 sourceHash{};  ///< of the file's header and metadata and its size
+
+  uint32_t embed = 0;  ///< E
+  uint32_t heads = 0;
+  uint32_t kvHeads = 0;
+  uint32_t headDim = 0;
+  uint32_t ffn = 0;             ///< F
+  uint32_t vocab = 0;           ///< V, rows of the embedding
+  uint32_t trainedContext = 0;  ///< context_length; 0 when the file does not say
+  float normEpsilon = 0;
+  float attentionScale = 0;  ///< 1 / sqrt(headDim) unless the file says otherwise
+
+  RopeSpec rope;
+  TensorView embedding;            ///< [V, E]
+  TensorView outputNorm;           ///< f32 [E]
+  std::optional<LinearSpec> head;  ///< absent: tied to `embedding`
+  std::vector<LayerSpec> layers;
+
+  std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when the file has no tokenizer
+  std::string chatTemplate;               ///< empty when the file has none
+
+  std::shared_ptr<const void> storage;  ///< keeps the mapped source file(s) alive
+};
+
+}  // namespace firn::import
