@@ -1,0 +1,13 @@
+#include "kernels/quant/bf16.h"
+
+#include <cstdint>
+
+#include "kernels/quant/float_panels.h"
+
+namespace firn::quant {
+const PanelFormat& bf16Format() {
+  static constexpr PanelFormat kFormat = FloatPanels<uint16_t, bf16ToF32>::format(DType::kBf16);
+  return kFormat;
+}
+
+}  // namespace firn::quant

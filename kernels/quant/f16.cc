@@ -1,0 +1,13 @@
+#include "kernels/quant/f16.h"
+
+#include <cstdint>
+
+#include "kernels/quant/float_panels.h"
+
+namespace firn::quant {
+const PanelFormat& f16Format() {
+  static constexpr PanelFormat kFormat = FloatPanels<uint16_t, f16ToF32>::format(DType::kF16);
+  return kFormat;
+}
+
+}  // namespace firn::quant

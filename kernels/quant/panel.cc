@@ -1,0 +1,120 @@
+#include "kernels/quant/panel.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <string>
+
+#include "kernels/quant/bf16.h"
+#include "kernels/quant/f16.h"
+#include "kernels/quant/f32.h"
+#include "kernels/quant/format.h"
+#include "kernels/quant/q4_0.h"
+#include "kernels/quant/q4_1.h"
+#include "kernels/quant/q8_0.h"
+
+namespace firn::quant {
+namespace {
+
+/// Every format that has panels; a new one is one row.
+constexpr std::array kFormats{f32Format, f16Format, bf16Format, q40Format, q41Format, q80Format};
+
+/// Larger widths are refused, so that no size below overflows: a panel takes at most 64 bytes per column and padding.
+constexpr uint64_t kMaxColumns = 1ULL << 48;
+
+const PanelFormat* findFormat(DType type) {
+  for (const auto& format : kFormats) {
+    if (format().type == type) return &format();
+  }
+  return nullptr;
+}
+
+std::string describe(const PackSource& source) {
+  const DTypeInfo* info = dtypeInfo(source.type);
+  return "columns [" + std::to_string(source.firstColumn) + ", +" + std::to_string(source.columnCount) + ") of a " +
+         (info == nullptr ? std::string("unknown type") : std::string(info->name)) + " matrix of " +
+         std::to_string(source.columns) + " columns in " + std::to_string(source.bytes.size()) + " bytes";
+}
+
+/// What packPanels needs to know of a source, once it has been checked.
+struct SourceRows {
+  uint64_t rowBytes;
+  uint64_t firstColumnBytes;
+  uint64_t count;
+};
+
+Result<SourceRows> checkSource(const PackSource& source) {
+  const std::optional<uint64_t> rowBytes = dtypeBytes(source.type, source.columns);
+  const std::optional<uint64_t> offset = dtypeBytes(source.type, source.firstColumn);
+  const bool inside = source.firstColumn <= source.columns && source.columnCount <= source.columns - source.firstColumn;
+  if (!rowBytes || !offset || !inside || *rowBytes == 0 || !panelShape(source.type, source.columnCount)) {
+    return internalError("cannot pack " + describe(source) + ": expected whole blocks inside the matrix");
+  }
+  if (source.bytes.size() % *rowBytes != 0) {
+    return internalError("cannot pack " + describe(source) + ": expected whole rows of " + std::to_string(*rowBytes) +
+                         " bytes");
+  }
+  return SourceRows{*rowBytes, *offset, source.bytes.size() / *rowBytes};
+}
+
+}  // namespace
+
+std::optional<PanelShape> panelShape(DType type, uint64_t columns) {
+  const PanelFormat* format = findFormat(type);
+  if (format == nullptr || columns > kMaxColumns || columns % dtypeInfo(type)->blockElements != 0) return std::nullopt;
+  return format->shape(columns);
+}
+
+std::optional<uint64_t> packedBytes(DType type, uint64_t rows, uint64_t columns) {
+  const std::optional<PanelShape> shape = panelShape(type, columns);
+  if (!shape) return std::nullopt;
+  const uint64_t panels = rows / kPanelRows + (rows % kPanelRows != 0 ? 1 : 0);
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(panels, shape->panelBytes, &bytes)) return std::nullopt;
+  return bytes;
+}
+
+Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, std::span<std::byte> out) {
+  FIRN_ASSIGN_OR_RETURN(const SourceRows rows, checkSource(source));
+  const std::optional<uint64_t> expected = packedBytes(source.type, rowOrder.size(), source.columnCount);
+  if (!expected || out.size() != *expected) {
+    return internalError("cannot pack " + std::to_string(rowOrder.size()) + " rows of " + describe(source) +
+                         ": the output has " + std::to_string(out.size()) + " bytes, expected " +
+                         (expected ? std::to_string(*expected) : std::string("a size below 2^64")));
+  }
+  for (const uint32_t row : rowOrder) {
+    if (row >= rows.count) {
+      return internalError("cannot pack row " + std::to_string(row) + " of " + describe(source) + ": it has " +
+                           std::to_string(rows.count) + " rows");
+    }
+  }
+  const PanelFormat& format = *findFormat(source.type);
+  const uint64_t panelBytes = format.shape(source.columnCount).panelBytes;
+  for (uint64_t first = 0, panel = 0; first < rowOrder.size(); first += kPanelRows, ++panel) {
+    PanelRows panelRows{};
+    const uint64_t count = std::min<uint64_t>(kPanelRows, rowOrder.size() - first);
+    for (uint64_t r = 0; r < count; ++r) {
+      panelRows[r] = source.bytes.data() + rowOrder[first + r] * rows.rowBytes + rows.firstColumnBytes;
+    }
+    format.pack(panelRows, source.columnCount, out.data() + panel * panelBytes);
+  }
+  return Status::ok();
+}
+
+void unpackPanelRow(DType type, std::span<const std::byte> packed, uint64_t row, uint64_t columns,
+                    std::span<float> out) {
+  const PanelFormat* format = findFormat(type);
+  assert(format != nullptr && panelShape(type, columns) && out.size() == columns);
+  const uint64_t panelBytes = format->shape(columns).panelBytes;
+  const uint64_t panel = row / kPanelRows;
+  assert(packed.size() / std::max<uint64_t>(panelBytes, 1) > panel || columns == 0);
+  format->unpackRow(packed.data() + panel * panelBytes, static_cast<uint32_t>(row % kPanelRows), out);
+}
+
+void dequantizeRow(DType type, std::span<const std::byte> bytes, std::span<float> out) {
+  const PanelFormat* format = findFormat(type);
+  assert(format != nullptr && dtypeBytes(type, out.size()) && *dtypeBytes(type, out.size()) <= bytes.size());
+  format->dequantize(bytes.data(), out);
+}
+
+}  // namespace firn::quant
