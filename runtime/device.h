@@ -86,7 +86,15 @@ class Device {
   virtual Status close() = 0;
 };
 
-/// "cpu", "reference" or "null"; not_found names the known ones.
+/// How a device is opened; the defaults are what a user wants.
+struct DeviceOptions {
+  std::string instructionSet;  ///< "avx512", "avx2" or "portable" (cpu only); empty: the best of this machine
+  bool pinThreads = true;      ///< tie worker threads to CPUs where the process may use enough of them
+};
+
+/// "cpu", "reference" or "null"; not_found names the known ones. unsupported when the machine lacks the instruction
+/// set asked for.
 Result<std::unique_ptr<Device>> openDevice(std::string_view name);
+Result<std::unique_ptr<Device>> openDevice(std::string_view name, const DeviceOptions& options);
 
 }  // namespace firn::runtime
