@@ -1,0 +1,30 @@
+#include "engine/model.h"
+
+#include <utility>
+
+namespace firn::engine {
+
+Result<std::shared_ptr<Model>> Model::open(const std::string& path, const ModelOptions& options) {
+  FIRN_ASSIGN_OR_RETURN(blob::Blob blob, blob::Blob::open(path));
+  return create(std::move(blob), options);
+}
+
+Result<std::shared_ptr<Model>> Model::create(blob::Blob blob, const ModelOptions& options) {
+  std::shared_ptr<Model> model(new Model);
+  model->blob_ = std::make_unique<blob::Blob>(std::move(blob));
+  FIRN_ASSIGN_OR_RETURN(model->variants_, VariantTable::create(*model->blob_, options.ladders));
+  FIRN_ASSIGN_OR_RETURN(model->device_, runtime::openDevice(options.device));
+  FIRN_ASSIGN_OR_RETURN(model->program_, model->device_->load(*model->blob_, {.threads = options.threads}));
+  const blob::ProgramHeader& header = model->blob_->header();
+  model->limits_ = {header.vocab, header.embed, header.maxPromptTokens, header.minResponseTokens, header.kvRows};
+  return model;
+}
+
+Model::~Model() {
+  // Nothing can be done about a failure here: the device frees everything it has.
+  if (device_ != nullptr) static_cast<void>(device_->close());
+}
+
+uint64_t Model::memoryBytes() const { return blob_->header().kvBytes + blob_->header().scratchBytes; }
+
+}  // namespace firn::engine

@@ -1,0 +1,60 @@
+// A loaded model: a blob on a device, shared by its sessions. Token ids in, logits out; no text here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "blob/reader.h"
+#include "engine/variants.h"
+#include "runtime/device.h"
+
+namespace firn::engine {
+
+struct ModelOptions {
+  std::string device = "cpu";  ///< name for runtime::openDevice; must fit the blob's target
+  uint32_t threads = 0;        ///< 1..lanes of the blob; 0: as many as lanes and CPUs allow
+  Ladders ladders;             ///< sizes to use; empty: all of the blob's
+};
+
+/// Numbers that every check and the API use, after rounding at compile time.
+struct ModelLimits {
+  uint32_t vocab = 0;
+  uint32_t embed = 0;
+  uint32_t maxPromptTokens = 0;
+  uint32_t minResponseTokens = 0;
+  uint32_t kvRows = 0;  ///< T: with n prompt tokens up to T - n + 1 tokens can be produced
+};
+
+/// Blob, device and program. Owns all three. One thread at a time may use a model and its sessions.
+class Model {
+ public:
+  /// Maps the blob, opens the device, loads the program. Weights are not read. Errors: those of Blob::open, openDevice,
+  /// load.
+  static Result<std::shared_ptr<Model>> open(const std::string& path, const ModelOptions& options);
+  /// The same with a blob that is already open.
+  static Result<std::shared_ptr<Model>> create(blob::Blob blob, const ModelOptions& options);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const ModelLimits& limits() const { return limits_; }
+  const blob::Blob& blob() const { return *blob_; }
+  const VariantTable& variants() const { return variants_; }
+  runtime::Device& device() { return *device_; }
+  runtime::ProgramId program() const { return program_; }
+  /// Bytes that stay taken: cache of one session and scratch; weights aside.
+  uint64_t memoryBytes() const;
+
+ private:
+  Model() = default;
+
+  std::unique_ptr<blob::Blob> blob_;
+  std::unique_ptr<runtime::Device> device_;
+  runtime::ProgramId program_{};
+  VariantTable variants_;
+  ModelLimits limits_;
+};
+
+}  // namespace firn::engine

@@ -1,0 +1,51 @@
+#include "engine/prefill_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace firn::engine {
+namespace {
+
+constexpr uint64_t kUnreached = std::numeric_limits<uint64_t>::max();
+
+/// The last step of the cheapest cover of the first i tokens.
+struct Reached {
+  uint64_t cost = kUnreached;
+  PlanStep step;
+};
+
+void relax(std::vector<Reached>& best, uint32_t from, const PlanStep& step) {
+  Reached& to = best[from + step.valid];
+  const uint64_t cost = best[from].cost + std::max<uint64_t>(step.variant->cost, 1);
+  if (cost < to.cost) to = {cost, step};
+}
+
+}  // namespace
+
+Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uint32_t tokens, uint32_t kvRows) {
+  if (tokens == 0) return invalidArgument("a plan needs at least one token");
+  if (row0 > kvRows || tokens > kvRows - row0) {
+    return outOfRange("rows " + std::to_string(row0) + " to " + std::to_string(uint64_t{row0} + tokens) +
+                      " do not exist: the cache has " + std::to_string(kvRows) + " rows");
+  }
+  std::vector<Reached> best(tokens + 1);
+  best[0].cost = 0;
+  for (uint32_t done = 0; done < tokens; ++done) {
+    const uint32_t row = row0 + done;
+    for (const uint32_t chunk : variants.chunks()) {
+      if (chunk > kvRows - row) break;
+      const uint32_t valid = std::min(chunk, tokens - done);
+      // The context must hold the whole chunk: a device of fixed size also touches the rows beyond the valid ones.
+      if (const Variant* v = variants.prefillFor(chunk, row + chunk)) relax(best, done, {v, row, valid, false});
+    }
+    if (const Variant* v = variants.generateFor(row + 1)) relax(best, done, {v, row, 1, true});
+  }
+  PrefillPlan plan;
+  plan.picoseconds = best[tokens].cost;
+  for (uint32_t at = tokens; at > 0; at -= best[at].step.valid) plan.steps.push_back(best[at].step);
+  std::reverse(plan.steps.begin(), plan.steps.end());
+  return plan;
+}
+
+}  // namespace firn::engine

@@ -1,0 +1,31 @@
+// Covers a prompt with the cheapest sequence of static chunks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/variants.h"
+
+namespace firn::engine {
+
+/// One submission of a plan: `valid` tokens into cache rows [row0, row0 + valid).
+struct PlanStep {
+  const Variant* variant = nullptr;
+  uint32_t row0 = 0;
+  uint32_t valid = 0;
+  bool isGenerate = false;  ///< a generate entry used as a chunk of one token; its logits are those of the token
+};
+
+/// The plan and its predicted time.
+struct PrefillPlan {
+  std::vector<PlanStep> steps;
+  uint64_t picoseconds = 0;
+};
+
+/// Covers `tokens` >= 1 tokens that go to rows [row0, row0 + tokens) of a cache of `kvRows` rows. A chunk of m is used
+/// only where row0 + m <= kvRows; generate counts as a chunk of one. Shortest path over the positions, O(tokens x chunk
+/// sizes) time, O(tokens) memory. out_of_range when the rows do not exist.
+Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uint32_t tokens, uint32_t kvRows);
+
+}  // namespace firn::engine

@@ -1,0 +1,207 @@
+#include "engine/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace firn::engine {
+namespace {
+
+using blob::SymbolKind;
+
+constexpr size_t at(SymbolKind kind) { return static_cast<size_t>(kind); }
+
+template <typename T>
+T* typed(std::span<std::byte> bytes, uint64_t offset) {
+  return reinterpret_cast<T*>(bytes.data() + offset);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Model> model) {
+  std::unique_ptr<Session> session(new Session(std::move(model)));
+  FIRN_RETURN_IF_ERROR(session->allocate());
+  return session;
+}
+
+Session::~Session() {
+  // A device that fails to free has been closed, and then it has freed everything.
+  if (hasCache_) static_cast<void>(model_->device().free(cacheBuffer_));
+  if (hasIo_) static_cast<void>(model_->device().free(ioBuffer_));
+}
+
+Status Session::allocate() {
+  const ModelLimits& limits = model_->limits();
+  const VariantTable& variants = model_->variants();
+  if (!variants.chunks().empty()) maxRows_ = variants.chunks().back();
+  maxHeadRows_ = variants.heads().back().rows;
+  // A head reads whole rows of its size: room for a last block that starts at the last row.
+  const uint64_t hiddenRows = uint64_t{maxRows_} + maxHeadRows_;
+  std::array<uint64_t, blob::kSymbolKinds> bytes{};
+  bytes[at(SymbolKind::kIds)] = uint64_t{maxRows_} * sizeof(int32_t);
+  bytes[at(SymbolKind::kPositions)] = uint64_t{maxRows_} * sizeof(int32_t);
+  bytes[at(SymbolKind::kValid)] = sizeof(int32_t);
+  bytes[at(SymbolKind::kRow0)] = sizeof(int32_t);
+  bytes[at(SymbolKind::kMask)] = limits.kvRows;
+  bytes[at(SymbolKind::kHidden)] = hiddenRows * limits.embed * sizeof(float);
+  bytes[at(SymbolKind::kLogits)] = uint64_t{maxHeadRows_} * limits.vocab * sizeof(float);
+  uint64_t total = 0;
+  for (size_t kind = 0; kind < bytes.size(); ++kind) {
+    offset_[kind] = total;
+    total += (bytes[kind] + blob::kTensorAlignment - 1) / blob::kTensorAlignment * blob::kTensorAlignment;
+  }
+  runtime::Device& device = model_->device();
+  FIRN_ASSIGN_OR_RETURN(cacheBuffer_, device.alloc(model_->blob().header().kvBytes));
+  hasCache_ = true;
+  FIRN_ASSIGN_OR_RETURN(cache_, device.map(cacheBuffer_));
+  FIRN_ASSIGN_OR_RETURN(ioBuffer_, device.alloc(total));
+  hasIo_ = true;
+  FIRN_ASSIGN_OR_RETURN(ioBytes_, device.map(ioBuffer_));
+  return Status::ok();
+}
+
+Status Session::checkIds(std::span<const int32_t> ids) const {
+  const uint32_t vocab = model_->limits().vocab;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab) {
+      return outOfRange("token " + std::to_string(i) + " has id " + std::to_string(ids[i]) +
+                        "; the vocabulary has ids 0 to " + std::to_string(vocab - 1));
+    }
+  }
+  return Status::ok();
+}
+
+Status Session::checkPrompt(std::span<const int32_t> ids) const {
+  if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
+  const uint32_t limit = model_->limits().maxPromptTokens;
+  if (ids.size() > limit || position_ > limit - ids.size()) {
+    return outOfRange("the prompt has " + std::to_string(position_ + ids.size()) + " tokens, the limit is " +
+                      std::to_string(limit) +
+                      " (max_prompt_len): shorten it or compile with a larger --max-prompt-len");
+  }
+  return checkIds(ids);
+}
+
+Result<PrefillPlan> Session::plan(uint32_t tokens) const {
+  return planPrefill(model_->variants(), position_, tokens, model_->limits().kvRows);
+}
+
+Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, const Progress& progress) {
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids));
+  FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
+  const uint32_t start = position_;
+  for (const PlanStep& step : plan.steps) {
+    if (progress && !progress(step.row0 - start, static_cast<uint32_t>(ids.size()))) {
+      return cancelled("the prompt was cancelled after " + std::to_string(step.row0 - start) + " tokens");
+    }
+    FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
+  }
+  const PlanStep& last = plan.steps.back();
+  if (!last.isGenerate) FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1, 1));
+  return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
+}
+
+Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids));
+  FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
+  const uint32_t start = position_;
+  for (const PlanStep& step : plan.steps) {
+    FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
+    if (step.isGenerate) {
+      FIRN_RETURN_IF_ERROR(
+          sink(step.row0, 1, {typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab}));
+    } else {
+      FIRN_RETURN_IF_ERROR(headOfRows(step.valid, step.row0, sink));
+    }
+  }
+  return Status::ok();
+}
+
+Status Session::headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSink& sink) {
+  const float* logits = typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]);
+  for (uint32_t done = 0; done < rows;) {
+    const Variant& head = model_->variants().headFor(rows - done);
+    const uint32_t count = std::min(head.rows, rows - done);
+    FIRN_RETURN_IF_ERROR(runHead(head, done, count));
+    FIRN_RETURN_IF_ERROR(sink(firstPosition + done, count, {logits, uint64_t{count} * model_->limits().vocab}));
+    done += count;
+  }
+  return Status::ok();
+}
+
+Result<std::span<const float>> Session::decode(int32_t id) {
+  FIRN_RETURN_IF_ERROR(checkIds({&id, 1}));
+  const Variant* variant = model_->variants().generateFor(position_ + 1);
+  if (variant == nullptr) {
+    return resourceExhausted("the cache is full: all " + std::to_string(model_->limits().kvRows) +
+                             " rows hold tokens; compile with a larger --min-response-len");
+  }
+  FIRN_RETURN_IF_ERROR(runStep({variant, position_, 1, true}, {&id, 1}));
+  return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
+}
+
+runtime::SymbolBinding Session::io(SymbolKind kind, uint64_t skipBytes, uint64_t bytes) const {
+  return {ioBuffer_, offset_[at(kind)] + skipBytes, bytes};
+}
+
+Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
+  const uint32_t rows = step.variant->rows;
+  auto* idInput = typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kIds)]);
+  auto* positions = typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kPositions)]);
+  auto* mask = typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]);
+  std::fill(std::copy(ids.begin(), ids.end(), idInput), idInput + rows, 0);
+  for (uint32_t i = 0; i < rows; ++i) positions[i] = i < step.valid ? static_cast<int32_t>(step.row0 + i) : 0;
+  *typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kValid)]) = static_cast<int32_t>(step.valid);
+  *typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kRow0)]) = static_cast<int32_t>(step.row0);
+  std::memset(mask + step.row0, 1, step.valid);
+
+  runtime::Bindings bindings;
+  bindings[at(SymbolKind::kIds)] = io(SymbolKind::kIds, 0, uint64_t{rows} * sizeof(int32_t));
+  bindings[at(SymbolKind::kPositions)] = io(SymbolKind::kPositions, 0, uint64_t{rows} * sizeof(int32_t));
+  bindings[at(SymbolKind::kValid)] = io(SymbolKind::kValid, 0, sizeof(int32_t));
+  bindings[at(SymbolKind::kRow0)] = io(SymbolKind::kRow0, 0, sizeof(int32_t));
+  bindings[at(SymbolKind::kMask)] = io(SymbolKind::kMask, 0, step.variant->context);
+  bindings[at(SymbolKind::kKv)] = {cacheBuffer_, 0, cache_.size()};
+  if (step.isGenerate) {
+    bindings[at(SymbolKind::kLogits)] = io(SymbolKind::kLogits, 0, uint64_t{model_->limits().vocab} * sizeof(float));
+  } else {
+    bindings[at(SymbolKind::kHidden)] =
+        io(SymbolKind::kHidden, 0, uint64_t{rows} * model_->limits().embed * sizeof(float));
+  }
+  runtime::Device& device = model_->device();
+  Status status = device.bind(model_->program(), step.variant->entry, bindings);
+  if (status.isOk()) status = device.submit(model_->program(), step.variant->entry);
+  if (status.isOk()) status = device.wait();
+  if (!status.isOk()) {
+    std::memset(mask + step.row0, 0, step.valid);  // rows that were not written stay invisible
+    return status;
+  }
+  position_ = step.row0 + step.valid;
+  return Status::ok();
+}
+
+Status Session::runHead(const Variant& head, uint32_t firstRow, uint32_t rows) {
+  const uint64_t rowBytes = uint64_t{model_->limits().embed} * sizeof(float);
+  *typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kValid)]) = static_cast<int32_t>(rows);
+  runtime::Bindings bindings;
+  bindings[at(SymbolKind::kValid)] = io(SymbolKind::kValid, 0, sizeof(int32_t));
+  bindings[at(SymbolKind::kHidden)] = io(SymbolKind::kHidden, firstRow * rowBytes, head.rows * rowBytes);
+  bindings[at(SymbolKind::kLogits)] =
+      io(SymbolKind::kLogits, 0, uint64_t{head.rows} * model_->limits().vocab * sizeof(float));
+  runtime::Device& device = model_->device();
+  FIRN_RETURN_IF_ERROR(device.bind(model_->program(), head.entry, bindings));
+  FIRN_RETURN_IF_ERROR(device.submit(model_->program(), head.entry));
+  return device.wait();
+}
+
+Status Session::rewind(uint32_t tokens) {
+  if (tokens > position_) {
+    return outOfRange("cannot rewind to " + std::to_string(tokens) + " tokens: the session holds " +
+                      std::to_string(position_));
+  }
+  std::memset(typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]) + tokens, 0, position_ - tokens);
+  position_ = tokens;
+  return Status::ok();
+}
+
+}  // namespace firn::engine

@@ -1,0 +1,80 @@
+// One conversation: a KV cache of fixed size and the position in it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/model.h"
+#include "engine/prefill_plan.h"
+
+namespace firn::engine {
+
+/// KV cache, inputs and outputs of one conversation, all allocated at creation; nothing is allocated by decode(). Every
+/// step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run at a
+/// time. Keeps its model alive.
+class Session {
+ public:
+  /// resource_exhausted when the device refuses the memory.
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<Model> model);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Called between chunks with the tokens done so far; false cancels.
+  using Progress = std::function<bool(uint32_t done, uint32_t total)>;
+  /// Receives the logits f32[count, vocab] of positions first .. first + count - 1; valid during the call.
+  using LogitsSink = std::function<Status(uint32_t first, uint32_t count, std::span<const float> logits)>;
+
+  /// Appends `ids` and returns the logits f32[vocab] that follow the last one, valid until the next call.
+  /// Before any work: invalid_argument (no ids), out_of_range (more than maxPromptTokens in all, or an id outside the
+  /// vocabulary). cancelled: the tokens of the finished chunks stay.
+  Result<std::span<const float>> prefill(std::span<const int32_t> ids, const Progress& progress = {});
+
+  /// Appends `ids` as prefill does, and gives the logits of every position to `sink`, in order.
+  Status evaluate(std::span<const int32_t> ids, const LogitsSink& sink);
+
+  /// Appends one id and returns the logits f32[vocab] that follow it, valid until the next call.
+  /// out_of_range: not in the vocabulary; resource_exhausted: all T rows hold tokens.
+  Result<std::span<const float>> decode(int32_t id);
+
+  /// Tokens in the cache.
+  uint32_t position() const { return position_; }
+  /// Keeps the first `tokens` tokens; O(rows dropped), no row moves. out_of_range when there are fewer.
+  Status rewind(uint32_t tokens);
+
+  /// The cost and steps that prefill would take for `tokens` more tokens.
+  Result<PrefillPlan> plan(uint32_t tokens) const;
+
+  /// The whole cache, [layer][K, V][kvHead][T][headDim]. For snapshots and tests; rows at or beyond position() may hold
+  /// anything.
+  std::span<std::byte> cache() const { return cache_; }
+  const Model& model() const { return *model_; }
+
+ private:
+  explicit Session(std::shared_ptr<Model> model) : model_(std::move(model)) {}
+  Status allocate();
+  Status checkIds(std::span<const int32_t> ids) const;
+  Status checkPrompt(std::span<const int32_t> ids) const;
+  Status runStep(const PlanStep& step, std::span<const int32_t> ids);
+  Status runHead(const Variant& head, uint32_t firstRow, uint32_t rows);
+  Status headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSink& sink);
+  runtime::SymbolBinding io(blob::SymbolKind kind, uint64_t skipBytes, uint64_t bytes) const;
+
+  std::shared_ptr<Model> model_;
+  runtime::BufferId cacheBuffer_{};
+  runtime::BufferId ioBuffer_{};
+  bool hasCache_ = false;
+  bool hasIo_ = false;
+  std::span<std::byte> cache_;
+  std::span<std::byte> ioBytes_;
+  std::array<uint64_t, blob::kSymbolKinds> offset_{};  ///< of each input and output in the io buffer
+  uint32_t maxRows_ = 1;                               ///< rows of the largest chunk
+  uint32_t maxHeadRows_ = 1;                           ///< rows of the largest head
+  uint32_t position_ = 0;
+};
+
+}  // namespace firn::engine

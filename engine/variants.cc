@@ -1,0 +1,97 @@
+#include "engine/variants.h"
+
+#include <algorithm>
+#include <string>
+
+namespace firn::engine {
+namespace {
+
+bool allowed(const std::vector<uint32_t>& ladder, uint32_t size) {
+  return ladder.empty() || std::find(ladder.begin(), ladder.end(), size) != ladder.end();
+}
+
+std::string listed(const std::vector<uint32_t>& sizes) {
+  std::string text;
+  for (const uint32_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return text;
+}
+
+/// Every size that the caller named must exist in the blob.
+Status checkNamed(const std::vector<uint32_t>& named, const std::vector<uint32_t>& existing, const char* what) {
+  for (const uint32_t size : named) {
+    if (std::find(existing.begin(), existing.end(), size) == existing.end()) {
+      return invalidArgument("the blob has no " + std::string(what) + " of " + std::to_string(size) + "; it has " +
+                             listed(existing) + ". Choose among these or compile again");
+    }
+  }
+  return Status::ok();
+}
+
+std::vector<uint32_t> distinct(const std::vector<Variant>& variants, uint32_t Variant::* field) {
+  std::vector<uint32_t> sizes;
+  for (const Variant& variant : variants) sizes.push_back(variant.*field);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+}  // namespace
+
+Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders& ladders) {
+  VariantTable table;
+  const auto entries = blob.entries();
+  for (uint32_t index = 0; index < entries.size(); ++index) {
+    const blob::EntryRecord& entry = entries[index];
+    const Variant variant{index, entry.rows, entry.context, entry.predictedPicoseconds};
+    if (entry.kind == blob::EntryKind::kPrefill) table.prefills_.push_back(variant);
+    if (entry.kind == blob::EntryKind::kGenerate) table.generates_.push_back(variant);
+    if (entry.kind == blob::EntryKind::kHead) table.heads_.push_back(variant);
+  }
+  FIRN_RETURN_IF_ERROR(
+      checkNamed(ladders.prefillChunks, distinct(table.prefills_, &Variant::rows), "prefill chunk size"));
+  FIRN_RETURN_IF_ERROR(checkNamed(ladders.contexts, distinct(table.generates_, &Variant::context), "context size"));
+
+  // T stays, whatever the caller names: the last rows of the cache need it.
+  const uint32_t rows = blob.header().kvRows;
+  const auto context = [&](uint32_t size) { return size == rows || allowed(ladders.contexts, size); };
+  std::erase_if(table.prefills_,
+                [&](const Variant& v) { return !allowed(ladders.prefillChunks, v.rows) || !context(v.context); });
+  std::erase_if(table.generates_, [&](const Variant& v) { return !context(v.context); });
+
+  const auto bySize = [](const Variant& a, const Variant& b) {
+    return a.rows != b.rows ? a.rows < b.rows : a.context < b.context;
+  };
+  std::sort(table.prefills_.begin(), table.prefills_.end(), bySize);
+  std::sort(table.generates_.begin(), table.generates_.end(), bySize);
+  std::sort(table.heads_.begin(), table.heads_.end(), bySize);
+  table.chunks_ = distinct(table.prefills_, &Variant::rows);
+
+  if (table.generates_.empty() || table.generates_.back().context != rows) {
+    return corrupt("the blob has no entry generate." + std::to_string(rows) + " for its whole cache");
+  }
+  if (table.heads_.empty() || table.heads_.front().rows != 1) return corrupt("the blob has no entry head.1");
+  return table;
+}
+
+const Variant* VariantTable::generateFor(uint32_t rows) const {
+  for (const Variant& variant : generates_) {
+    if (variant.context >= rows) return &variant;
+  }
+  return nullptr;
+}
+
+const Variant* VariantTable::prefillFor(uint32_t chunk, uint32_t rows) const {
+  for (const Variant& variant : prefills_) {
+    if (variant.rows == chunk && variant.context >= rows) return &variant;
+  }
+  return nullptr;
+}
+
+const Variant& VariantTable::headFor(uint32_t rows) const {
+  for (const Variant& variant : heads_) {
+    if (variant.rows >= rows) return variant;
+  }
+  return heads_.back();
+}
+
+}  // namespace firn::engine

@@ -1,0 +1,56 @@
+// The static programs of one blob as the engine sees them: which chunk sizes and context sizes exist, and what each
+// costs. Not here: running them (session.h) or covering a prompt with them (prefill_plan.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "blob/reader.h"
+
+namespace firn::engine {
+
+/// The sizes a run may use, in tokens and rows; an empty list means all that the blob holds.
+struct Ladders {
+  std::vector<uint32_t> prefillChunks;
+  std::vector<uint32_t> contexts;
+};
+
+/// One entry of the blob. Costs are the compiler's prediction in picoseconds.
+struct Variant {
+  uint32_t entry = 0;    ///< index into the blob's entries
+  uint32_t rows = 0;     ///< tokens it takes: chunk size, 1 for generate, rows of a head
+  uint32_t context = 0;  ///< cache rows it may read; 0 for a head
+  uint64_t cost = 0;
+};
+
+/// All variants of a blob, sorted by size. Immutable; threads may share it.
+class VariantTable {
+ public:
+  /// Takes the entries that `ladders` allows. invalid_argument when a named size is not in the blob, corrupt when the
+  /// blob lacks what every program needs (a generate entry for all T rows, head.1).
+  static Result<VariantTable> create(const blob::Blob& blob, const Ladders& ladders);
+
+  /// Chunk sizes, ascending; generate is not among them.
+  const std::vector<uint32_t>& chunks() const { return chunks_; }
+  /// Generate contexts, ascending; the last is T.
+  const std::vector<Variant>& generates() const { return generates_; }
+  /// Head sizes, ascending; the first is 1.
+  const std::vector<Variant>& heads() const { return heads_; }
+
+  /// The smallest generate variant that reads at least `rows` rows; nullptr when none does.
+  const Variant* generateFor(uint32_t rows) const;
+  /// The variant of chunk size `chunk` with the smallest context of at least `rows` rows; nullptr when none does.
+  const Variant* prefillFor(uint32_t chunk, uint32_t rows) const;
+  /// The smallest head of at least `rows` rows, or else the largest one.
+  const Variant& headFor(uint32_t rows) const;
+
+ private:
+  std::vector<uint32_t> chunks_;
+  std::vector<Variant> prefills_;  ///< by chunk, then context
+  std::vector<Variant> generates_;
+  std::vector<Variant> heads_;
+};
+
+}  // namespace firn::engine
