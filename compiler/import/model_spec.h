@@ -1,5 +1,5 @@
-// What every importer produces and the graph builder consumes: a model as data. No MLIR, no architecture names in
-// logic.
+// What every importer produces and the graph builder consumes: a model as data, verified: dimensions agree with each
+// other, types are ones that firn computes with. No MLIR, no architecture names in logic.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +70,11 @@ struct ModelSpec {
   std::optional<LinearSpec> head;  ///< absent: tied to `embedding`
   std::vector<LayerSpec> layers;
 
-  std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when the file has no tokenizer
+  std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when there is none
+  std::string tokenizerAbsence;           ///< why the image is empty; empty when it is not
   std::string chatTemplate;               ///< empty when the file has none
+
+  std::vector<std::string> unusedTensors;  ///< names of tensors in the file that the model does not use, for a warning
 
   std::shared_ptr<const void> storage;  ///< keeps the mapped source file(s) alive
 };
