@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "base/hash.h"
 
 namespace firn::blob {
 
@@ -26,11 +27,7 @@ inline constexpr uint64_t kSectionAlignment = 4096;
 inline constexpr uint64_t kHugeAlignment = 2ULL << 20;  ///< of weight sections of at least kHugeThreshold bytes
 inline constexpr uint64_t kHugeThreshold = 32ULL << 20;
 
-struct Hash128 {
-  uint64_t low;
-  uint64_t high;
-  friend bool operator==(const Hash128&, const Hash128&) = default;
-};
+using firn::Hash128;
 
 enum class Target : uint32_t { kReference = 1, kCpu = 2 };
 

@@ -1,0 +1,117 @@
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "base/system_error.h"
+
+namespace firn {
+
+namespace {
+
+std::string folderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status writeAll(int descriptor, uint64_t offset, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return systemError("cannot write " + path, errno);
+    offset += static_cast<uint64_t>(count);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return Status::ok();
+}
+
+/// Makes the new name itself durable. Not every file system can; the data is safe already.
+void syncFolder(const std::string& path) {
+  const int folder = ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  fsync(folder);
+  ::close(folder);
+}
+
+/// mkstemp makes files private; the finished one gets what open() would have given it.
+mode_t defaultMode() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return invalidArgument(path + " is a folder, expected the name of a file to write");
+  }
+  std::string name = path + ".XXXXXX";
+  std::vector<char> writable(name.c_str(), name.c_str() + name.size() + 1);
+  const int descriptor = mkostemp(writable.data(), O_CLOEXEC);
+  if (descriptor < 0) return systemError("cannot create a file in " + folderOf(path), errno);
+  AtomicFile file;
+  file.path_ = path;
+  file.temporaryPath_ = writable.data();
+  file.descriptor_ = descriptor;
+  return file;
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  if (this != &other) {
+    discard();
+    path_ = std::move(other.path_);
+    temporaryPath_ = std::exchange(other.temporaryPath_, {});
+    size_ = std::exchange(other.size_, 0);
+    descriptor_ = std::exchange(other.descriptor_, -1);
+  }
+  return *this;
+}
+
+void AtomicFile::discard() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporaryPath_.empty()) unlink(temporaryPath_.c_str());
+  descriptor_ = -1;
+  temporaryPath_.clear();
+  size_ = 0;
+}
+
+Status AtomicFile::append(std::span<const std::byte> bytes) {
+  FIRN_RETURN_IF_ERROR(writeAll(descriptor_, size_, bytes, temporaryPath_));
+  size_ += bytes.size();
+  return Status::ok();
+}
+
+Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
+  return writeAll(descriptor_, offset, bytes, temporaryPath_);
+}
+
+Status AtomicFile::commit() {
+  if (descriptor_ < 0) return internalError("commit of a file that is not open: " + path_);
+  if (fchmod(descriptor_, defaultMode()) != 0) return systemError("cannot set the mode of " + temporaryPath_, errno);
+  if (fsync(descriptor_) != 0) return systemError("cannot flush " + temporaryPath_, errno);
+  if (rename(temporaryPath_.c_str(), path_.c_str()) != 0) return systemError("cannot rename to " + path_, errno);
+  temporaryPath_.clear();
+  syncFolder(path_);
+  discard();
+  return Status::ok();
+}
+
+Status writeFileAtomically(const std::string& path, std::span<const std::byte> bytes) {
+  FIRN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  FIRN_RETURN_IF_ERROR(file.append(bytes));
+  return file.commit();
+}
+
+}  // namespace firn

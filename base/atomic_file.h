@@ -1,0 +1,48 @@
+// Writes a file so that readers see the old one or the whole new one, never a part.
+// Not for appending to what exists.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+
+namespace firn {
+
+/// A new file under a temporary name of its own in the folder of `path`; commit() makes it durable and gives it its
+/// name, replacing what had it (several writers at once: the last commit wins). Destroyed uncommitted, it is removed.
+/// Movable; one thread.
+class AtomicFile {
+ public:
+  /// io with the system's reason, not_found when the folder does not exist.
+  static Result<AtomicFile> create(const std::string& path);
+
+  AtomicFile() = default;
+  ~AtomicFile();
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+
+  /// Writes behind the last append. resource_exhausted when the disk is full.
+  Status append(std::span<const std::byte> bytes);
+  /// Overwrites [offset, offset + bytes.size()) without moving the end of append.
+  Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
+  /// Bytes appended so far.
+  uint64_t size() const { return size_; }
+  /// Flushes to the disk and renames. After it the object is empty.
+  Status commit();
+
+ private:
+  void discard();
+
+  std::string path_;
+  std::string temporaryPath_;
+  uint64_t size_ = 0;
+  int descriptor_ = -1;
+};
+
+/// create, append, commit in one call.
+Status writeFileAtomically(const std::string& path, std::span<const std::byte> bytes);
+
+}  // namespace firn

@@ -1,0 +1,79 @@
+#include "base/atomic_file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace firn {
+namespace {
+
+std::span<const std::byte> bytesOf(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+
+std::string contentOf(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class AtomicFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("firn_atomic_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  size_t fileCount() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(AtomicFileTest, AppearsOnlyOnCommit) {
+  const auto path = folder_ / "out";
+  std::ofstream(path) << "old";
+  auto file = AtomicFile::create(path.string());
+  ASSERT_TRUE(file.isOk());
+  ASSERT_TRUE(file->append(bytesOf("__ world")).isOk());
+  ASSERT_TRUE(file->writeAt(0, bytesOf("hi")).isOk());
+  EXPECT_EQ(file->size(), 8U);
+  EXPECT_EQ(contentOf(path), "old");
+  ASSERT_TRUE(file->commit().isOk());
+  EXPECT_EQ(contentOf(path), "hi world");
+  EXPECT_EQ(fileCount(), 1U);
+  EXPECT_EQ(file->commit().code(), Code::kInternal);
+}
+
+TEST_F(AtomicFileTest, LeavesNothingBehindWhenDropped) {
+  {
+    auto file = AtomicFile::create((folder_ / "out").string());
+    ASSERT_TRUE(file.isOk());
+    ASSERT_TRUE(file->append(bytesOf("half")).isOk());
+    AtomicFile moved = *std::move(file);
+    EXPECT_EQ(fileCount(), 1U);
+  }
+  EXPECT_EQ(fileCount(), 0U);
+}
+
+TEST_F(AtomicFileTest, TwoWritersDoNotDisturbEachOther) {
+  const std::string path = (folder_ / "out").string();
+  auto first = AtomicFile::create(path);
+  auto second = AtomicFile::create(path);
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  ASSERT_TRUE(first->append(bytesOf("first")).isOk());
+  ASSERT_TRUE(second->append(bytesOf("second")).isOk());
+  ASSERT_TRUE(second->commit().isOk());
+  ASSERT_TRUE(first->commit().isOk());
+  EXPECT_EQ(contentOf(path), "first");
+  EXPECT_EQ(fileCount(), 1U);
+}
+
+TEST_F(AtomicFileTest, NamesWhatIsWrong) {
+  EXPECT_EQ(AtomicFile::create((folder_ / "no" / "out").string()).status().code(), Code::kNotFound);
+  EXPECT_EQ(AtomicFile::create(folder_.string()).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace firn

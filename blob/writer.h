@@ -1,0 +1,54 @@
+// Writes a blob: everything outside the weights first, then the weights in a stream.
+// Not here: making the program (the compiler), packing weights (kernels/quant).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "blob/layout.h"
+#include "blob/program.h"
+
+namespace firn::blob {
+
+/// Everything of a blob but the bytes of its weights.
+struct Contents {
+  /// target, lanes, arithmeticId, isaNeeds, modelHash, machineHash, compilerId; the version and the two hashes of
+  /// contents are set by the writer.
+  Ident ident{};
+  std::string card = "{}";               ///< JSON object
+  std::span<const std::byte> tokenizer;  ///< empty: no section
+  std::string chatTemplate;              ///< empty: no section
+  Program program;                       ///< header.weightsBytes says how many weight bytes follow
+};
+
+/// A blob on its way to `path`: create, then exactly program.header.weightsBytes bytes of weights in order, then
+/// finish. Same calls, same bytes. Memory: the part outside the weights. The file appears under its name, complete and
+/// verified, in finish(), or not at all. One thread.
+class Writer {
+ public:
+  /// Refuses a program that breaks a rule of verifier.h (internal: it is the caller's bug), with the record at fault.
+  static Result<Writer> create(const std::string& path, const Contents& contents);
+
+  ~Writer();
+  Writer(Writer&&) noexcept;
+  Writer& operator=(Writer&&) noexcept;
+
+  /// Bytes of weights written so far: the offset of the next append in the weight section.
+  uint64_t weightsOffset() const;
+  Status appendWeights(std::span<const std::byte> bytes);
+  /// Zeros up to `offset` of the weight section; internal when that is behind.
+  Status padWeightsTo(uint64_t offset);
+  /// Hashes, flushes and renames. internal when bytes of weights are missing.
+  Status finish();
+
+ private:
+  struct State;
+  explicit Writer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace firn::blob
