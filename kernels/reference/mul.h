@@ -1,0 +1,16 @@
+// mul: out[i, j] = a[i, j] * b[i, j], in fp32.
+#pragma once
+
+#include "kernels/reference/view.h"
+
+namespace firn::reference {
+
+struct MulArgs {
+  ConstMatrix a;  ///< [m, n]
+  ConstMatrix b;  ///< [m, n]
+  Matrix out;     ///< [m, n]; may be `a` or `b`
+};
+
+void mul(const MulArgs& args);
+
+}  // namespace firn::reference

@@ -1,0 +1,17 @@
+#include "kernels/reference/silu.h"
+
+#include <cassert>
+#include <cmath>
+
+namespace firn::reference {
+
+void silu(const SiluArgs& args) {
+  assert(args.in.columns == args.out.columns);
+  for (uint64_t i = 0; i < args.out.rows; ++i) {
+    const float* in = args.in.row(i);
+    float* out = args.out.row(i);
+    for (uint64_t j = 0; j < args.out.columns; ++j) out[j] = in[j] / (1.0F + std::exp(-in[j]));
+  }
+}
+
+}  // namespace firn::reference
