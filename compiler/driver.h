@@ -1,0 +1,78 @@
+// The whole compiler as one call: a model file in, a blob file out. No MLIR in this header, so that programs which
+// only start a compile stay cheap to build. Not here: command lines (tools/firn_compile.cc).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace firn::compiler {
+
+/// The phases in the order they run; CompileOptions::stopAfter takes one of these names.
+inline constexpr std::string_view kPhases[] = {"import", "stateless", "freeze",   "fold",
+                                               "place",  "lower",     "schedule", "blob"};
+
+/// In how many int8 planes the activations of a linear layer are held (docs/arithmetic.md); 1 or 2 each.
+struct ActivationPlanes {
+  uint32_t attentionInputs = 2;  ///< inputs of q, k and v
+  uint32_t head = 2;             ///< input of the output head
+  uint32_t others = 1;           ///< inputs of o, gate, up and down
+};
+
+/// What to compile, and how. Strings are paths in the file system's encoding.
+struct CompileOptions {
+  std::string modelPath;
+  std::string outputPath;            ///< not used when stopAfter names a phase before "blob"
+  std::string target = "cpu";        ///< "cpu" or "reference"
+  uint32_t maxPromptTokens = 1024;   ///< rounded up to 64
+  uint32_t minResponseTokens = 128;  ///< rounded up to 64
+  /// Prefill chunk sizes. Empty: {16, 64, 256, 1024} up to maxPromptTokens. Above 16 each is rounded up to 64; 16 is
+  /// always added; a chunk above the rounded maxPromptTokens is refused.
+  std::vector<uint32_t> prefillChunks;
+  /// Context sizes. Empty: {256, 512, 1024, then powers of two} below T, and T. Each is rounded up to 64; T is always
+  /// added; a context above T is refused.
+  std::vector<uint32_t> contexts;
+  uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. The reference target always has 1.
+  ActivationPlanes activationPlanes;
+  std::string stopAfter;                      ///< one of kPhases; empty: the last
+  std::ostream* printTo = nullptr;            ///< receives the IR as text after the last phase that ran; null: no print
+  const std::atomic<bool>* cancel = nullptr;  ///< set to true by another thread or a signal handler: cancelled, no file
+  /// Called from the compiling thread: `phase` began or went on; `done` of `total` units (bytes for "blob").
+  std::function<void(std::string_view phase, uint64_t done, uint64_t total)> progress;
+};
+
+inline constexpr uint32_t kMaxLanes = 256;
+
+/// The numbers of a finished compile, after rounding.
+struct CompileReport {
+  uint32_t maxPromptTokens = 0;
+  uint32_t minResponseTokens = 0;
+  uint32_t kvRows = 0;  ///< T
+  uint32_t lanes = 0;
+  std::vector<uint32_t> prefillChunks;
+  std::vector<uint32_t> contexts;
+  uint64_t entries = 0;
+  uint64_t bodies = 0;
+  uint64_t tasks = 0;
+  uint64_t kvBytes = 0;
+  uint64_t scratchBytes = 0;
+  uint64_t weightsBytes = 0;
+  uint64_t blobBytes = 0;
+  std::vector<std::string> warnings;  ///< things a user should know, one sentence each
+};
+
+/// Compiles. On any failure no output file is left and an older file of that name is untouched (the new one is written
+/// beside it and renamed). Errors: invalid_argument for options (option and numbers named), those of the importer,
+/// unsupported for an op without a kernel on the target, cancelled, io. `report` may be null.
+Status compile(const CompileOptions& options, CompileReport* report);
+
+/// 32 hexadecimal digits that name the sources of compiler, kernels and blob this library was built from.
+std::string compilerId();
+
+}  // namespace firn::compiler

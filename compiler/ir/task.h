@@ -1,0 +1,51 @@
+// The task dialect in C++: the classes that task_ops.td describes, and the names its text uses for spaces, symbols and
+// layouts. Not here: how programs are made (compiler/passes) or turned into bytes (compiler/blob_emit).
+#pragma once
+
+#include <optional>
+
+#include "base/dtype.h"
+#include "blob/layout.h"
+#include "blob/task_op.h"
+#include "llvm/ADT/StringRef.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace firn::task {
+
+/// "scratch", "weights", "kv", "symbol".
+llvm::StringRef spaceName(blob::Space space);
+std::optional<blob::Space> spaceFromName(llvm::StringRef name);
+
+/// "ids", "positions", "valid", "row0", "mask", "hidden", "logits", "kv".
+llvm::StringRef symbolName(blob::SymbolKind kind);
+std::optional<blob::SymbolKind> symbolFromName(llvm::StringRef name);
+
+/// "prefill", "generate", "head".
+llvm::StringRef entryKindName(blob::EntryKind kind);
+std::optional<blob::EntryKind> entryKindFromName(llvm::StringRef name);
+
+/// "f32", "q4_1", ...: base/dtype.h by name.
+std::optional<DType> dtypeFromName(llvm::StringRef name);
+llvm::StringRef dtypeName(DType type);
+
+/// The task op of that name ("cpu.linear_i8").
+std::optional<blob::TaskOp> taskOpFromName(llvm::StringRef name);
+
+/// Bytes from the first to behind the last byte that an operand of this shape touches; nullopt when the type, layout
+/// and dims do not fit together or the size overflows.
+std::optional<uint64_t> operandExtent(DType type, blob::Layout layout, llvm::ArrayRef<int64_t> dims,
+                                      llvm::ArrayRef<int64_t> strides);
+
+}  // namespace firn::task
+
+#include "compiler/ir/task_dialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/ir/task_attrs.h.inc"
+#define GET_OP_CLASSES
+#include "compiler/ir/task_ops.h.inc"
