@@ -10,6 +10,7 @@ def Graph_Dialect : Dialect {
   let summary = "What a language model computes: matrices of activations, weights by name, KV state";
   let useDefaultTypePrinterParser = 1;
   let usePropertiesForAttributes = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 #endif
