@@ -58,7 +58,8 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitInterrupted) return cancelled("the compile was interrupted");
   const std::string name = std::filesystem::path(program).filename().string();
   if (WIFSIGNALED(state)) return internalError(name + " was ended by signal " + std::to_string(WTERMSIG(state)));
-  const std::string said = name + " failed (exit code " + std::to_string(WEXITSTATUS(state)) + "), see its message above";
+  const std::string said =
+      name + " failed (exit code " + std::to_string(WEXITSTATUS(state)) + "), see its message above";
   return WEXITSTATUS(state) == kExitUsage ? invalidArgument(said) : Status(Code::kUnavailable, said);
 }
 

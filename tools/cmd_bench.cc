@@ -1,0 +1,138 @@
+// firn bench: prefill and decode speed of a model on this machine, with the memory's limit beside it.
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/cpus.h"
+#include "engine/session.h"
+#include "genai/sampler/sampler.h"
+#include "tools/bandwidth_probe.h"
+#include "tools/command.h"
+#include "tools/model_source.h"
+
+namespace firn::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct BenchOptions {
+  ModelChoice model;
+  uint32_t promptTokens = 512;
+  uint32_t decodeTokens = 128;
+  bool json = false;
+};
+
+constexpr uint32_t kDecodeDepth = 16;  ///< tokens in the cache when decode begins
+constexpr uint32_t kWarmUpTokens = 8;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::vector<int32_t> randomIds(uint32_t count, uint32_t vocab, genai::Pcg32& random) {
+  std::vector<int32_t> ids(count);
+  for (int32_t& id : ids) id = static_cast<int32_t>(random.next() % vocab);
+  return ids;
+}
+
+/// Seconds of one prefill of `ids` into an empty cache.
+Result<double> timePrefill(engine::Session& session, std::span<const int32_t> ids) {
+  FIRN_RETURN_IF_ERROR(session.rewind(0));
+  const Clock::time_point start = Clock::now();
+  const auto logits = session.prefill(ids);
+  if (!logits) return logits.status();
+  return secondsSince(start);
+}
+
+/// Seconds of `ids.size()` decode steps from an almost empty cache.
+Result<double> timeDecode(engine::Session& session, std::span<const int32_t> prompt, std::span<const int32_t> ids) {
+  FIRN_ASSIGN_OR_RETURN([[maybe_unused]] const double prefill, timePrefill(session, prompt));
+  const Clock::time_point start = Clock::now();
+  for (const int32_t id : ids) {
+    if (interrupted().load()) return cancelled("the benchmark was interrupted");
+    const auto logits = session.decode(id);
+    if (!logits) return logits.status();
+  }
+  return secondsSince(start);
+}
+
+Status checkSizes(const BenchOptions& options, const engine::ModelLimits& limits) {
+  if (options.promptTokens > limits.maxPromptTokens) {
+    return invalidArgument("--prompt-tokens " + std::to_string(options.promptTokens) +
+                           " is above the model's limit of " + std::to_string(limits.maxPromptTokens) +
+                           " (max_prompt_len)");
+  }
+  if (options.decodeTokens > limits.kvRows - kDecodeDepth) {
+    return invalidArgument("--decode-tokens " + std::to_string(options.decodeTokens) + " is above the " +
+                           std::to_string(limits.kvRows - kDecodeDepth) + " that fit in the cache");
+  }
+  return Status::ok();
+}
+
+Status bench(const BenchOptions& options) {
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  const engine::ModelLimits& limits = open.model->limits();
+  FIRN_RETURN_IF_ERROR(checkSizes(options, limits));
+  FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
+  genai::Pcg32 random(1);
+  const auto prompt = randomIds(options.promptTokens, limits.vocab, random);
+  const auto shortPrompt = randomIds(std::min(kDecodeDepth, limits.maxPromptTokens), limits.vocab, random);
+  const auto answer = randomIds(options.decodeTokens, limits.vocab, random);
+
+  // Warm-up: the first pass pays for page faults and for waking the threads.
+  FIRN_ASSIGN_OR_RETURN([[maybe_unused]] const double cold, timePrefill(*session, prompt));
+  const size_t warmTokens = std::min<size_t>(kWarmUpTokens, answer.size());
+  FIRN_ASSIGN_OR_RETURN([[maybe_unused]] const double warm,
+                        timeDecode(*session, shortPrompt, std::span(answer).first(warmTokens)));
+
+  FIRN_ASSIGN_OR_RETURN(const double prefillSeconds, timePrefill(*session, prompt));
+  FIRN_ASSIGN_OR_RETURN(const double decodeSeconds, timeDecode(*session, shortPrompt, answer));
+  const double prefillRate = options.promptTokens / prefillSeconds;
+  const double decodeRate = options.decodeTokens / decodeSeconds;
+  const blob::Blob& blob = open.model->blob();
+  const uint64_t weights = blob.header().weightsBytes;
+  const uint32_t threads = options.model.compile.threads != 0
+                               ? options.model.compile.threads
+                               : std::min<uint32_t>(blob.ident().lanes, static_cast<uint32_t>(allowedCpus().size()));
+  const double bandwidth = measureReadBandwidth(threads);
+  if (options.json) {
+    const nlohmann::ordered_json object = {{"prefill_tok_s", prefillRate},
+                                           {"decode_tok_s", decodeRate},
+                                           {"load_ms", open.loadMs},
+                                           {"weights_bytes", weights},
+                                           {"memory_bytes", open.model->memoryBytes()},
+                                           {"threads", threads},
+                                           {"probe_bytes_per_s", bandwidth},
+                                           {"decode_bound_tok_s", bandwidth / static_cast<double>(weights)}};
+    std::cout << object.dump() << "\n";
+    return Status::ok();
+  }
+  std::printf("prefill %u tokens: %.1f tokens/s\n", options.promptTokens, prefillRate);
+  std::printf(
+      "decode %u tokens: %.1f tokens/s; %.1f GB/s of weights, the memory gave %.1f GB/s to %u threads just now (%.0f "
+      "%%)\n",
+      options.decodeTokens, decodeRate, decodeRate * static_cast<double>(weights) * 1e-9, bandwidth * 1e-9, threads,
+      bandwidth > 0 ? 100 * decodeRate * static_cast<double>(weights) / bandwidth : 0);
+  std::printf("load %.1f ms; weights %.1f MB; cache and scratch %.1f MB\n", open.loadMs,
+              static_cast<double>(weights) * 1e-6, static_cast<double>(open.model->memoryBytes()) * 1e-6);
+  return Status::ok();
+}
+
+}  // namespace
+
+void addBenchCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Measure prefill and decode speed on random tokens");
+  options->model.addTo(*command);
+  command->add_option("--prompt-tokens", options->promptTokens, "Tokens of the prompt")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--decode-tokens", options->decodeTokens, "Tokens to generate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->callback([options, &action] { action = [options] { return bench(*options); }; });
+}
+
+}  // namespace firn::tools

@@ -1,0 +1,37 @@
+// firn cache: lists or clears the compiled models.
+#include <cstdio>
+
+#include "tools/command.h"
+#include "tools/model_cache.h"
+
+namespace firn::tools {
+namespace {
+
+Status list() {
+  FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
+  uint64_t total = 0;
+  for (const CacheFile& file : files) {
+    std::printf("%10.1f MB  %s\n", static_cast<double>(file.bytes) * 1e-6, file.path.c_str());
+    total += file.bytes;
+  }
+  std::printf("%10.1f MB in %zu files, most recently used first; the limit is 20 GB\n",
+              static_cast<double>(total) * 1e-6, files.size());
+  return Status::ok();
+}
+
+Status clear() {
+  FIRN_ASSIGN_OR_RETURN(const uint64_t freed, clearCache());
+  std::printf("freed %.1f MB\n", static_cast<double>(freed) * 1e-6);
+  return Status::ok();
+}
+
+}  // namespace
+
+void addCacheCommand(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("cache", "Show or clear the compiled models");
+  command->require_subcommand(1);
+  command->add_subcommand("list", "Show them, most recently used first")->callback([&action] { action = list; });
+  command->add_subcommand("clear", "Remove them all")->callback([&action] { action = clear; });
+}
+
+}  // namespace firn::tools

@@ -1,0 +1,130 @@
+// firn run: a prompt in, a streamed answer out.
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include "genai/pipeline.h"
+#include "tools/command.h"
+#include "tools/engine_adapter.h"
+#include "tools/model_source.h"
+#include "tools/progress_bar.h"
+
+namespace firn::tools {
+namespace {
+
+struct RunOptions {
+  ModelChoice model;
+  std::optional<std::string> prompt;
+  std::vector<int32_t> promptIds;
+  bool hasPromptIds = false;
+  std::optional<uint64_t> maxTokens;
+  float temperature = 0;
+  uint64_t seed = 0;
+  bool ignoreEos = false;
+  bool json = false;
+};
+
+/// The prompt's ids, from `--prompt-ids` or through the tokenizer.
+Result<std::vector<int32_t>> promptIds(const RunOptions& options, const genai::Tokenizer* tokenizer) {
+  if (options.hasPromptIds) return options.promptIds;
+  if (tokenizer == nullptr) {
+    return unsupported("the model has no tokenizer that firn reads: give token ids with --prompt-ids 1,2,3");
+  }
+  return tokenizer->encode(*options.prompt);
+}
+
+std::string jsonResult(const genai::GenerateResult& result, const OpenModel& open) {
+  const nlohmann::ordered_json object = {{"text", result.text},
+                                         {"tokens", result.tokens},
+                                         {"prompt_tokens", result.promptTokens},
+                                         {"completion_tokens", result.tokens.size()},
+                                         {"finish_reason", genai::finishReasonName(result.finishReason)},
+                                         {"compiled", open.compiled},
+                                         {"load_ms", open.loadMs},
+                                         {"ttft_ms", result.ttftMs},
+                                         {"decode_tok_s", result.decodeTokensPerS}};
+  return object.dump();
+}
+
+Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Session& session,
+                                           const genai::Tokenizer* tokenizer) {
+  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, tokenizer));
+  genai::GenerateOptions generate;
+  if (options.maxTokens) generate.maxTokens = *options.maxTokens;
+  generate.sampler = {.temperature = options.temperature, .seed = options.seed};
+  generate.ignoreEos = options.ignoreEos;
+  generate.cancel = &interrupted();
+
+  std::optional<ProgressBar> bar;
+  if (!options.json) bar.emplace("prompt");
+  SessionEngine engine(session, [&](uint32_t done, uint32_t total) {
+    if (bar && total > 1024) bar->update("tokens", done, total);
+    return !interrupted().load();
+  });
+  genai::GenerateCallbacks callbacks;
+  if (!options.json) {
+    callbacks.onText = [&bar](std::string_view piece) {
+      bar.reset();
+      std::cout << piece << std::flush;
+      return static_cast<bool>(std::cout);
+    };
+    if (tokenizer == nullptr) {
+      callbacks.onToken = [&bar](int32_t id) {
+        bar.reset();
+        std::cout << id << ' ' << std::flush;
+        return static_cast<bool>(std::cout);
+      };
+    }
+  }
+  return genai::generate(engine, tokenizer, ids, generate, callbacks);
+}
+
+Status run(const RunOptions& options) {
+  if (options.hasPromptIds == options.prompt.has_value()) {
+    return invalidArgument("give either a PROMPT or --prompt-ids");
+  }
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  std::optional<genai::Tokenizer> tokenizer;
+  if (const auto image = open.model->blob().tokenizer(); !image.empty()) {
+    FIRN_ASSIGN_OR_RETURN(tokenizer, genai::Tokenizer::open(image));
+  }
+  FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
+  const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
+  if (!result) {
+    if (!options.json) std::cout << std::endl;
+    return result.status();
+  }
+  std::cout << (options.json ? jsonResult(*result, open) : "") << "\n";
+  if (!options.json && isatty(STDERR_FILENO) == 1) {
+    std::cerr << result->promptTokens << " prompt tokens, first token after " << result->ttftMs << " ms; "
+              << result->tokens.size() << " tokens, " << result->decodeTokensPerS
+              << " tokens/s; finish: " << genai::finishReasonName(result->finishReason) << "\n";
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+void addRunCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Answer a prompt; a GGUF is compiled once into the cache");
+  options->model.addTo(*command);
+  command->add_option("prompt", options->prompt, "The prompt, as given; special tokens are parsed");
+  CLI::Option* ids =
+      command->add_option("--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3")->delimiter(',');
+  command->add_option("--max-tokens", options->maxTokens,
+                      "Stop after this many tokens (default: until the cache is full)");
+  command->add_option("--temperature", options->temperature, "0 takes the likeliest token")->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the random numbers, with a temperature")->capture_default_str();
+  command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
+  command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");
+  command->callback([options, ids, &action] {
+    options->hasPromptIds = ids->count() > 0;
+    action = [options] { return run(*options); };
+  });
+}
+
+}  // namespace firn::tools

@@ -1,0 +1,33 @@
+// A session as the pipeline sees it.
+#pragma once
+
+#include <utility>
+
+#include "engine/session.h"
+#include "genai/text_engine.h"
+
+namespace firn::tools {
+
+/// Runs a genai pipeline on an engine session, which must outlive it. A prefill starts a new sequence.
+class SessionEngine : public genai::TextEngine {
+ public:
+  explicit SessionEngine(engine::Session& session, engine::Session::Progress progress = {})
+      : session_(session), progress_(std::move(progress)) {}
+
+  genai::EngineLimits limits() const override {
+    const engine::ModelLimits& limits = session_.model().limits();
+    return {.maxPromptTokens = limits.maxPromptTokens, .kvRows = limits.kvRows, .vocab = limits.vocab};
+  }
+  uint32_t position() const override { return session_.position(); }
+  Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
+    FIRN_RETURN_IF_ERROR(session_.rewind(0));
+    return session_.prefill(ids, progress_);
+  }
+  Result<std::span<const float>> decode(int32_t id) override { return session_.decode(id); }
+
+ private:
+  engine::Session& session_;
+  engine::Session::Progress progress_;
+};
+
+}  // namespace firn::tools

@@ -1,0 +1,148 @@
+#include "tools/model_cache.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <sys/stat.h>
+#include <nlohmann/json.hpp>
+
+#include "base/cpus.h"
+#include "base/hash.h"
+#include "compiler/compiler_id.h"
+#include "compiler/import/gguf_reader.h"
+#include "compiler/import/import.h"
+#include "tools/child_process.h"
+
+namespace firn::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kCacheLimitBytes = 20'000'000'000;
+constexpr const char* kSuffix = ".firn";
+
+std::string joined(const std::vector<uint32_t>& sizes) {
+  std::string text;
+  for (const uint32_t size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
+  return text;
+}
+
+uint32_t lanesOf(const CompileChoice& choice) {
+  return choice.threads != 0 ? choice.threads : static_cast<uint32_t>(allowedCpus().size());
+}
+
+/// Everything that a blob depends on, hashed. JSON keeps the parts apart.
+Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& choice) {
+  std::error_code error;
+  const fs::path real = fs::canonical(modelPath, error);
+  if (error) return notFound(modelPath + ": " + error.message());
+  struct stat facts{};
+  if (stat(real.c_str(), &facts) != 0) return ioError(modelPath + ": cannot be examined");
+  FIRN_ASSIGN_OR_RETURN(const import::GgufFile model, import::GgufFile::open(modelPath));
+  const nlohmann::json parts = {real.string(),
+                                facts.st_size,
+                                facts.st_mtim.tv_sec,
+                                facts.st_mtim.tv_nsec,
+                                toHex(import::sourceHash(model)),
+                                choice.device,
+                                choice.maxPromptLen,
+                                choice.minResponseLen,
+                                joined(choice.prefillChunks),
+                                joined(choice.contexts),
+                                lanesOf(choice),
+                                compiler::compilerId()};
+  const std::string text = parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return toHex(hash128(std::as_bytes(std::span(text))));
+}
+
+std::vector<std::string> compileArguments(const std::string& modelPath, const std::string& output,
+                                          const CompileChoice& choice) {
+  std::vector<std::string> arguments = {
+      modelPath, "-o", output, "--device", choice.device, "--threads", std::to_string(lanesOf(choice)), "--quiet"};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (value.empty() || value == "0") return;
+    arguments.emplace_back(option);
+    arguments.push_back(value);
+  };
+  add("--max-prompt-len", std::to_string(choice.maxPromptLen));
+  add("--min-response-len", std::to_string(choice.minResponseLen));
+  add("--prefill-chunks", joined(choice.prefillChunks));
+  add("--contexts", joined(choice.contexts));
+  return arguments;
+}
+
+/// Removes the least recently used blobs beyond the limit, never `keep`.
+Status trimCache(const std::string& keep) {
+  FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
+  uint64_t total = 0;
+  for (const CacheFile& file : files) {
+    total += file.bytes;
+    std::error_code ignored;  // another process may have removed it first
+    if (total > kCacheLimitBytes && file.path != keep) fs::remove(file.path, ignored);
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<std::string> cacheFolder() {
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if ((xdg == nullptr || *xdg == '\0') && (home == nullptr || *home == '\0')) {
+    return notFound(
+        "neither XDG_CACHE_HOME nor HOME is set: there is no place for compiled models. Set one, or use firn compile");
+  }
+  const fs::path base = xdg != nullptr && *xdg != '\0' ? fs::path(xdg) : fs::path(home) / ".cache";
+  const fs::path folder = base / "firn" / "blobs";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return ioError("cannot make the cache folder " + folder.string() + ": " + error.message());
+  return folder.string();
+}
+
+Result<std::vector<CacheFile>> listCache() {
+  FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
+  std::vector<CacheFile> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    struct stat facts{};
+    if (entry.path().extension() != kSuffix || stat(entry.path().c_str(), &facts) != 0) continue;
+    files.push_back({entry.path().string(), static_cast<uint64_t>(facts.st_size), facts.st_mtim.tv_sec});
+  }
+  if (error) return ioError("cannot read the cache folder " + folder + ": " + error.message());
+  std::sort(files.begin(), files.end(), [](const CacheFile& a, const CacheFile& b) { return a.lastUse > b.lastUse; });
+  return files;
+}
+
+Result<uint64_t> clearCache() {
+  FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
+  uint64_t freed = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    std::error_code failure;
+    const uint64_t bytes = entry.is_regular_file() ? entry.file_size(failure) : 0;
+    if (entry.is_regular_file() && fs::remove(entry.path(), failure)) freed += bytes;
+  }
+  if (error) return ioError("cannot read the cache folder " + folder + ": " + error.message());
+  return freed;
+}
+
+Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice) {
+  FIRN_ASSIGN_OR_RETURN(const std::string key, cacheKey(modelPath, choice));
+  FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
+  const std::string path = folder + "/" + key + kSuffix;
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // marks the use; not vital
+    return CachedBlob{path, false};
+  }
+  FIRN_ASSIGN_OR_RETURN(const std::string program, siblingProgram("firn-compile"));
+  FIRN_RETURN_IF_ERROR(runProcess(program, compileArguments(modelPath, path, choice)));
+  FIRN_RETURN_IF_ERROR(trimCache(path));
+  return CachedBlob{path, true};
+}
+
+}  // namespace firn::tools

@@ -1,0 +1,50 @@
+// The cache of compiled models: a GGUF given where a blob is expected is compiled once.
+// Files lie in $XDG_CACHE_HOME/firn/blobs (~/.cache/firn/blobs); together at most 20 GB, least recently used go first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace firn::tools {
+
+/// What a user may choose about a compile; the same names and defaults as the options of firn-compile. 0 or empty: its
+/// default.
+struct CompileChoice {
+  std::string device = "cpu";
+  uint32_t maxPromptLen = 0;
+  uint32_t minResponseLen = 0;
+  std::vector<uint32_t> prefillChunks;
+  std::vector<uint32_t> contexts;
+  uint32_t threads = 0;  ///< lanes; 0: the CPUs of this process
+};
+
+/// Where the blob of a model is, and whether it had to be made.
+struct CachedBlob {
+  std::string path;
+  bool compiled = false;
+};
+
+/// One file of the cache.
+struct CacheFile {
+  std::string path;
+  uint64_t bytes = 0;
+  int64_t lastUse = 0;  ///< seconds since the epoch
+};
+
+/// The blob of GGUF `modelPath` for `choice`: found in the cache, or compiled into it by firn-compile, which shows its
+/// progress on standard error. The key holds everything that matters: real path, size, time of change, header and
+/// metadata of the model, every choice, lanes, target and the compiler's id. Two processes that miss at once both
+/// compile; the last rename wins.
+Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice);
+
+/// The folder of the cache, made if needed.
+Result<std::string> cacheFolder();
+/// Its files, most recently used first.
+Result<std::vector<CacheFile>> listCache();
+/// Removes all of them, leftovers of killed compiles included; gives the bytes freed.
+Result<uint64_t> clearCache();
+
+}  // namespace firn::tools

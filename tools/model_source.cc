@@ -1,0 +1,89 @@
+#include "tools/model_source.h"
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "compiler/import/import.h"
+
+namespace firn::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Result<OpenModel> openBlob(const std::string& path, const engine::ModelOptions& options) {
+  const Clock::time_point start = Clock::now();
+  OpenModel open;
+  FIRN_ASSIGN_OR_RETURN(open.model, engine::Model::open(path, options));
+  open.loadMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return open;
+}
+
+/// A file of the cache that is no good blob any more is no fault of the user's.
+bool isDamage(const Status& status) {
+  return status.code() == Code::kCorrupt || status.code() == Code::kVersionMismatch || status.code() == Code::kNotFound;
+}
+
+}  // namespace
+
+void ModelChoice::addTo(CLI::App& command) {
+  command.add_option("model", path, "A GGUF model, or a blob made by firn compile")->required();
+  command.add_option("--device", compile.device, "cpu or reference")
+      ->check(CLI::IsMember({"cpu", "reference"}))
+      ->capture_default_str();
+  command.add_option("--threads", compile.threads, "Threads (default: the CPUs of this process)")
+      ->check(CLI::Range(1U, 256U));
+  command.add_option("--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt, comma-separated")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  command.add_option("--contexts", compile.contexts, "Context sizes, comma-separated")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  command.add_option("--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)")
+      ->check(CLI::Range(1U, 1U << 24));
+  command.add_option("--min-response-len", compile.minResponseLen, "Room for the answer in tokens (for a GGUF)")
+      ->check(CLI::Range(1U, 1U << 24));
+}
+
+Result<bool> isBlob(const std::string& path) {
+  FIRN_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
+  const auto bytes = file.bytes();
+  return bytes.size() >= 4 && std::memcmp(bytes.data(),
+                                          "\x7f"
+                                          "ELF",
+                                          4) == 0;
+}
+
+Result<OpenModel> openModel(const ModelChoice& choice) {
+  engine::ModelOptions options{.device = choice.compile.device, .threads = choice.compile.threads, .ladders = {}};
+  FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(choice.path));
+  if (blob) {
+    if (choice.compile.maxPromptLen != 0 || choice.compile.minResponseLen != 0) {
+      return invalidArgument("--max-prompt-len and --min-response-len are fixed in a blob; give them to firn compile");
+    }
+    options.ladders = {choice.compile.prefillChunks, choice.compile.contexts};
+    return openBlob(choice.path, options);
+  }
+  FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile));
+  Result<OpenModel> open = openBlob(cached.path, options);
+  if (!open && !cached.compiled && isDamage(open.status())) {
+    std::error_code ignored;  // the compile replaces it in any case
+    std::filesystem::remove(cached.path, ignored);
+    FIRN_ASSIGN_OR_RETURN(cached, cachedBlob(choice.path, choice.compile));
+    open = openBlob(cached.path, options);
+  }
+  if (open) open->compiled = cached.compiled;
+  return open;
+}
+
+Result<std::vector<std::byte>> tokenizerImage(const std::string& path) {
+  FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(path));
+  if (!blob) return import::importTokenizer(path);
+  FIRN_ASSIGN_OR_RETURN(const blob::Blob file, blob::Blob::open(path));
+  const auto image = file.tokenizer();
+  if (image.empty()) return unsupported(path + ": the blob has no tokenizer; its model had none that firn reads");
+  return std::vector<std::byte>(image.begin(), image.end());
+}
+
+}  // namespace firn::tools

@@ -1,0 +1,42 @@
+// What a user may name as a model: a blob, or a GGUF that is compiled once. And the options for it that commands share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/status.h"
+#include "engine/model.h"
+#include "tools/model_cache.h"
+
+namespace firn::tools {
+
+/// A model that is ready to run.
+struct OpenModel {
+  std::shared_ptr<engine::Model> model;
+  bool compiled = false;  ///< this call compiled it
+  double loadMs = 0;      ///< time to map and check the blob and to load it on the device
+};
+
+/// The options `--device --threads --prefill-chunks --contexts --max-prompt-len --min-response-len` of a command.
+struct ModelChoice {
+  std::string path;
+  CompileChoice compile;
+
+  /// Adds MODEL and the options to `command`. The object must outlive the parse.
+  void addTo(CLI::App& command);
+};
+
+/// True when the file begins like a blob (ELF). not_found or io when it cannot be read.
+Result<bool> isBlob(const std::string& path);
+
+/// Opens `choice`: a blob as it is, with the ladders as a choice among its entries; a GGUF through the cache, with the
+/// ladders as compile options. A damaged file in the cache is compiled again.
+Result<OpenModel> openModel(const ModelChoice& choice);
+
+/// The tokenizer image of a blob or GGUF. The bytes live as long as the result.
+Result<std::vector<std::byte>> tokenizerImage(const std::string& path);
+
+}  // namespace firn::tools

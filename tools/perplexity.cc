@@ -1,0 +1,101 @@
+#include "tools/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+namespace firn::tools {
+namespace {
+
+/// log of the sum of exp(logits), in double.
+double logSumExp(std::span<const float> logits) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  return largest + std::log(sum);
+}
+
+/// KL(p || q) of the distributions that two rows of logits stand for, in nats.
+double divergence(std::span<const float> p, std::span<const float> q) {
+  const double pTotal = logSumExp(p);
+  const double qTotal = logSumExp(q);
+  double sum = 0;
+  for (size_t i = 0; i < p.size(); ++i) {
+    const double pLog = p[i] - pTotal;
+    sum += std::exp(pLog) * (pLog - (q[i] - qTotal));
+  }
+  return sum;
+}
+
+Status checkWindow(const engine::Session& session, size_t ids, const PerplexityOptions& options) {
+  const uint32_t limit = session.model().limits().maxPromptTokens;
+  if (options.window < 4 || options.window % 2 != 0 || options.window > limit) {
+    return invalidArgument("a window of " + std::to_string(options.window) +
+                           " tokens: expected an even number from 4 to " + std::to_string(limit) + " (max_prompt_len)");
+  }
+  if (ids < options.window) {
+    return invalidArgument("the text has " + std::to_string(ids) + " tokens, less than one window of " +
+                           std::to_string(options.window));
+  }
+  return Status::ok();
+}
+
+/// The logits of every scored position of one window, row after row.
+Result<std::vector<float>> scoredLogits(engine::Session& session, std::span<const int32_t> window) {
+  const uint32_t vocab = session.model().limits().vocab;
+  const auto first = static_cast<uint32_t>(window.size() / 2);
+  std::vector<float> rows;
+  rows.reserve((window.size() - 1 - first) * uint64_t{vocab});
+  FIRN_RETURN_IF_ERROR(session.rewind(0));
+  // The last id predicts nothing that is scored.
+  FIRN_RETURN_IF_ERROR(session.evaluate(window.first(window.size() - 1),
+                                        [&](uint32_t at, uint32_t count, std::span<const float> logits) {
+                                          const uint32_t skip = at >= first ? 0 : std::min(count, first - at);
+                                          const auto part = logits.subspan(uint64_t{skip} * vocab);
+                                          rows.insert(rows.end(), part.begin(), part.end());
+                                          return Status::ok();
+                                        }));
+  return rows;
+}
+
+double mean(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
+                                           const PerplexityOptions& options) {
+  FIRN_RETURN_IF_ERROR(checkWindow(session, ids.size(), options));
+  const size_t vocab = session.model().limits().vocab;
+  const auto windows = static_cast<uint32_t>(std::min<size_t>(ids.size() / options.window, options.maxWindows));
+  const size_t first = options.window / 2;
+  PerplexityResult result;
+  for (uint32_t w = 0; w < windows; ++w) {
+    if (options.progress && !options.progress(w, windows))
+      return cancelled("stopped after " + std::to_string(w) + " windows");
+    const auto window = ids.subspan(size_t{w} * options.window, options.window);
+    FIRN_ASSIGN_OR_RETURN(const std::vector<float> logits, scoredLogits(session, window));
+    const size_t positions = logits.size() / vocab;
+    double nll = 0;
+    for (size_t i = 0; i < positions; ++i) {
+      const auto row = std::span(logits).subspan(i * vocab, vocab);
+      nll += logSumExp(row) - row[static_cast<size_t>(window[first + i + 1])];
+    }
+    result.windowNll.push_back(nll / static_cast<double>(positions));
+    result.scored += positions;
+    if (w >= options.klWindows || options.reference == nullptr) continue;
+    FIRN_ASSIGN_OR_RETURN(const std::vector<float> expected, scoredLogits(*options.reference, window));
+    double kl = 0;
+    for (size_t i = 0; i < positions; ++i) {
+      kl += divergence(std::span(expected).subspan(i * vocab, vocab), std::span(logits).subspan(i * vocab, vocab));
+    }
+    result.windowKl.push_back(kl / static_cast<double>(positions));
+  }
+  result.perplexity = std::exp(mean(result.windowNll));
+  result.meanKl = mean(result.windowKl);
+  return result;
+}
+
+}  // namespace firn::tools

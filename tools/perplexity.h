@@ -1,0 +1,37 @@
+// Perplexity of a text, and how far one model's answers lie from another's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/session.h"
+
+namespace firn::tools {
+
+/// Windows of `window` ids each; in each window positions window/2 .. window-2 are scored, each predicting the next id.
+struct PerplexityResult {
+  std::vector<double> windowNll;  ///< mean negative log-likelihood (natural log) of each window
+  uint64_t scored = 0;            ///< positions scored in all
+  double perplexity = 0;          ///< exp of the mean of windowNll
+  std::vector<double> windowKl;   ///< mean KL(reference || model) of each window compared, in nats
+  double meanKl = 0;
+};
+
+struct PerplexityOptions {
+  uint32_t window = 512;
+  uint32_t maxWindows = UINT32_MAX;  ///< windows scored, from the first
+  uint32_t klWindows = 0;            ///< windows compared with the reference, from the first; needs `reference`
+  engine::Session* reference = nullptr;
+  /// Called before each window; false cancels.
+  std::function<bool(uint32_t done, uint32_t total)> progress;
+};
+
+/// Scores `ids` with `session`. Log-probabilities are computed in double from the f32 logits. invalid_argument when the
+/// text has no whole window or the window is no even number of at least 4, or longer than the model's prompts.
+Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
+                                           const PerplexityOptions& options);
+
+}  // namespace firn::tools
