@@ -1,0 +1,47 @@
+// What a new device has to write: which programs it takes, and how it runs one. Everything else that device.h promises
+// (buffers, binds, checks, profiles, life cycle) is StaticDevice's, and the same for all.
+// Not for devices with memory of their own, which implement Device.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "runtime/device.h"
+#include "runtime/input_check.h"
+#include "runtime/profiler.h"
+#include "runtime/program.h"
+
+namespace firn::runtime {
+
+/// Runs the entries of one loaded program. Destroyed before the program.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Threads that write cells of a TaskClock.
+  virtual uint32_t threads() const = 0;
+  /// Runs the bound `entry` to its end, with inputs that were checked. Allocates nothing. `clock` null: no measuring.
+  virtual void run(const Program& program, const Entry& entry, const RunValues& values, TaskClock* clock) = 0;
+};
+
+/// A kind of device.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual DeviceInfo info() const = 0;
+  /// How tasks become code; nullptr: this device runs none.
+  virtual const TaskTable* taskTable() const = 0;
+  /// The executor for a program of this blob. version_mismatch: wrong target, lanes or arithmetic, both named;
+  /// invalid_argument: threads that the program cannot use.
+  virtual Result<std::unique_ptr<Executor>> admit(const blob::Blob& blob, const LoadOptions& options) = 0;
+};
+
+/// version_mismatch, naming both, unless the blob was made for `target`. For admit().
+Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view device);
+/// unsupported when options ask for an instruction set: for devices that have no choice.
+Status refuseInstructionSet(const DeviceOptions& options, std::string_view device);
+/// "cpu", "reference".
+std::string_view targetName(blob::Target target);
+
+}  // namespace firn::runtime

@@ -1,0 +1,205 @@
+#include "runtime/devices/cpu/cpu_tasks.h"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/cpu/kernels.h"
+
+namespace firn::runtime {
+namespace {
+
+const cpu::CpuKernels& kernelsOf(const Task& task) { return *static_cast<const cpu::CpuKernels*>(task.kernels); }
+
+// Only the valid rows are computed; an operand with fewer rows than the entry has (a body of another size) keeps to
+// its own.
+uint32_t rowsOf(const Task& task, const CallFrame& frame, uint32_t index) {
+  return std::min(frame.valid, task.operand(index).dims[0]);
+}
+
+cpu::ConstRows input(const Task& task, const CallFrame& frame, uint32_t index) {
+  return {.data = task.at<const float>(frame, index), .rowStride = task.operand(index).strides[0]};
+}
+
+cpu::Rows output(const Task& task, const CallFrame& frame, uint32_t index) {
+  return {.data = task.at<float>(frame, index), .rowStride = task.operand(index).strides[0]};
+}
+
+// Operands `first` .. `first` + 2: codes i8[planes, m, Kp], scales f32[m, Kp/32], sums i32[m, Kp/32].
+template <typename CodesT, typename Int8T, typename FloatT, typename Int32T>
+CodesT codesAt(const Task& task, const CallFrame& frame, uint32_t first) {
+  const blob::OperandRecord& codes = task.operand(first);
+  return {.codes = task.at<Int8T>(frame, first),
+          .scales = task.at<FloatT>(frame, first + 1),
+          .sums = task.at<Int32T>(frame, first + 2),
+          .planeStride = codes.strides[0],
+          .rowStride = codes.strides[1],
+          .groupStride = task.operand(first + 1).strides[0],
+          .planes = codes.dims[0]};
+}
+
+const float* optionalBias(const Task& task, const CallFrame& frame, uint32_t index, uint32_t countWithBias) {
+  return task.operandCount == countWithBias ? task.at<const float>(frame, index) : nullptr;
+}
+
+void runEmbed(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& table = task.operand(1);
+  kernelsOf(task).embed({.ids = task.at<const int32_t>(frame, 0),
+                         .table = task.at<const void>(frame, 1),
+                         .type = table.dtype,
+                         .rows = rowsOf(task, frame, 2),
+                         .vocab = table.dims[0],
+                         .columns = table.dims[1],
+                         .out = output(task, frame, 2)});
+}
+
+void runRmsNorm(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).rmsNorm({.in = input(task, frame, 0),
+                           .weight = task.at<const float>(frame, 1),
+                           .out = output(task, frame, 2),
+                           .rows = rowsOf(task, frame, 2),
+                           .columns = task.operand(2).dims[1],
+                           .epsilon = static_cast<float>(task.attrDouble(0))});
+}
+
+void runQuantize(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).quantize({.in = input(task, frame, 0),
+                            .out = codesAt<cpu::Codes, int8_t, float, int32_t>(task, frame, 1),
+                            .rows = rowsOf(task, frame, 0),
+                            .columns = task.operand(0).dims[1]});
+}
+
+void runLinearI8(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& weight = task.operand(3);
+  const uint32_t out = task.operandCount - 1;
+  kernelsOf(task).linearI8({.in = codesAt<cpu::ConstCodes, const int8_t, const float, const int32_t>(task, frame, 0),
+                            .weight = task.at<const void>(frame, 3),
+                            .type = weight.dtype,
+                            .bias = optionalBias(task, frame, 4, 6),
+                            .out = output(task, frame, out),
+                            .rows = rowsOf(task, frame, out),
+                            .outputs = weight.dims[0],
+                            .columns = weight.dims[1]});
+}
+
+void runLinearF32(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& weight = task.operand(1);
+  const uint32_t out = task.operandCount - 1;
+  kernelsOf(task).linearF32({.in = input(task, frame, 0),
+                             .weight = task.at<const void>(frame, 1),
+                             .type = weight.dtype,
+                             .bias = optionalBias(task, frame, 2, 4),
+                             .out = output(task, frame, out),
+                             .rows = rowsOf(task, frame, out),
+                             .outputs = weight.dims[0],
+                             .columns = weight.dims[1]});
+}
+
+void runRope(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& x = task.operand(0);
+  kernelsOf(task).rope({.x = task.at<float>(frame, 0),
+                        .rowStride = x.strides[0],
+                        .headStride = x.strides[1],
+                        .positions = task.at<const int32_t>(frame, 1),
+                        .table = task.at<const float>(frame, 2),
+                        .tableStride = task.operand(2).strides[0],
+                        .rows = rowsOf(task, frame, 0),
+                        .heads = x.dims[1],
+                        .dims = task.attrInt(1),
+                        .halfSplit = task.attrInt(0) == 1});
+}
+
+void runKvWrite(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& in = task.operand(0);
+  const blob::OperandRecord& cache = task.operand(1);
+  kernelsOf(task).kvWrite({.in = task.at<const float>(frame, 0),
+                           .rowStride = in.strides[0],
+                           .headStride = in.strides[1],
+                           .cache = task.at<uint16_t>(frame, 1),
+                           .cacheRowStride = cache.strides[1],
+                           .cacheHeadStride = cache.strides[0],
+                           .row0 = frame.row0,
+                           .rows = rowsOf(task, frame, 0),
+                           .heads = in.dims[1],
+                           .headDim = in.dims[2]});
+}
+
+void runAttention(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& q = task.operand(0);
+  const blob::OperandRecord& k = task.operand(1);
+  const blob::OperandRecord& out = task.operand(5);
+  kernelsOf(task).attention({.q = task.at<const float>(frame, 0),
+                             .qRowStride = q.strides[0],
+                             .qHeadStride = q.strides[1],
+                             .k = task.at<const uint16_t>(frame, 1),
+                             .v = task.at<const uint16_t>(frame, 2),
+                             .kvRowStride = k.strides[1],
+                             .kvHeadStride = k.strides[0],
+                             .mask = task.at<const uint8_t>(frame, 3),
+                             .workspace = task.at<float>(frame, 4),
+                             .out = task.at<float>(frame, 5),
+                             .outRowStride = out.strides[0],
+                             .outHeadStride = out.strides[1],
+                             .scale = static_cast<float>(task.attrDouble(0)),
+                             .row0 = frame.row0,
+                             .rows = rowsOf(task, frame, 0),
+                             .context = frame.context,
+                             .heads = q.dims[1],
+                             .headDim = q.dims[2],
+                             .firstHead = task.attrInt(1),
+                             .group = task.attrInt(2)});
+}
+
+void runSiluMul(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).siluMul({.gate = input(task, frame, 0),
+                           .up = input(task, frame, 1),
+                           .out = output(task, frame, 2),
+                           .rows = rowsOf(task, frame, 2),
+                           .columns = task.operand(2).dims[1]});
+}
+
+void runAddPartials(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& partials = task.operand(1);
+  kernelsOf(task).addPartials({.x = output(task, frame, 0),
+                               .partials = {.data = task.at<const float>(frame, 1), .rowStride = partials.strides[1]},
+                               .partialStride = partials.strides[0],
+                               .partialCount = partials.dims[0],
+                               .rows = rowsOf(task, frame, 0),
+                               .columns = task.operand(0).dims[1]});
+}
+
+void runCopy(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).copy({.in = input(task, frame, 0),
+                        .out = output(task, frame, 1),
+                        .rows = rowsOf(task, frame, 1),
+                        .columns = task.operand(1).dims[1]});
+}
+
+}  // namespace
+
+TaskFunction findCpuTask(blob::TaskOp op) {
+  switch (op) {
+    case blob::TaskOp::kCpuEmbed: return runEmbed;
+    case blob::TaskOp::kCpuRmsNorm: return runRmsNorm;
+    case blob::TaskOp::kCpuQuantize: return runQuantize;
+    case blob::TaskOp::kCpuLinearI8: return runLinearI8;
+    case blob::TaskOp::kCpuLinearF32: return runLinearF32;
+    case blob::TaskOp::kCpuRope: return runRope;
+    case blob::TaskOp::kCpuKvWrite: return runKvWrite;
+    case blob::TaskOp::kCpuAttention: return runAttention;
+    case blob::TaskOp::kCpuSiluMul: return runSiluMul;
+    case blob::TaskOp::kCpuAddPartials: return runAddPartials;
+    case blob::TaskOp::kCpuCopy: return runCopy;
+    default: return nullptr;
+  }
+}
+
+Status checkCpuTask(blob::TaskOp op, const Task& task) {
+  if (op != blob::TaskOp::kCpuAttention) return Status::ok();
+  const blob::OperandRecord& q = task.operand(0);
+  const uint64_t needed = cpu::attentionWorkspaceFloats(q.dims[0], task.attrInt(2), q.dims[2]);
+  const uint64_t found = task.operand(4).bytes / sizeof(float);
+  if (found >= needed) return Status::ok();
+  return corrupt("workspace of " + std::to_string(found) + " floats, expected at least " + std::to_string(needed));
+}
+
+}  // namespace firn::runtime

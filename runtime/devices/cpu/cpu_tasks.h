@@ -1,0 +1,13 @@
+// The task ops of the cpu target (blob/task_op.h, kCpu*) as calls of kernels/cpu. Task::kernels is a cpu::CpuKernels.
+#pragma once
+
+#include "runtime/program.h"
+
+namespace firn::runtime {
+
+/// The function of `op`, or nullptr when it is no op of the cpu target.
+TaskFunction findCpuTask(blob::TaskOp op);
+/// corrupt when a task's workspace is smaller than its kernel needs, which the blob's own rules cannot know.
+Status checkCpuTask(blob::TaskOp op, const Task& task);
+
+}  // namespace firn::runtime

@@ -1,0 +1,52 @@
+#include "runtime/devices/reference/reference_device.h"
+
+#include <string>
+
+#include "runtime/devices/reference/reference_tasks.h"
+#include "runtime/lane_walker.h"
+
+namespace firn::runtime {
+namespace {
+
+class ReferenceExecutor final : public Executor {
+ public:
+  uint32_t threads() const override { return 1; }
+
+  void run(const Program& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
+    walkLanes(program, entry, values, LaneSpan{.first = 0, .end = 1}, clock == nullptr ? nullptr : clock->cells(0),
+              [] {});
+  }
+};
+
+class ReferenceBackend final : public Backend {
+ public:
+  DeviceInfo info() const override {
+    return {.name = "reference", .instructionSet = "", .target = blob::Target::kReference, .maxThreads = 1};
+  }
+
+  const TaskTable* taskTable() const override { return &table_; }
+
+  Result<std::unique_ptr<Executor>> admit(const blob::Blob& blob, const LoadOptions& options) override {
+    FIRN_RETURN_IF_ERROR(checkTarget(blob, blob::Target::kReference, "reference"));
+    if (blob.ident().lanes != 1) {
+      return versionMismatch(blob.path() + ": a program of " + std::to_string(blob.ident().lanes) +
+                             " lanes, device reference runs 1");
+    }
+    if (options.threads > 1) {
+      return invalidArgument(std::to_string(options.threads) + " threads asked for, device reference runs on 1");
+    }
+    return std::unique_ptr<Executor>(std::make_unique<ReferenceExecutor>());
+  }
+
+ private:
+  TaskTable table_{.device = "reference", .find = findReferenceTask};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> openReferenceBackend(const DeviceOptions& options) {
+  FIRN_RETURN_IF_ERROR(refuseInstructionSet(options, "reference"));
+  return std::unique_ptr<Backend>(std::make_unique<ReferenceBackend>());
+}
+
+}  // namespace firn::runtime

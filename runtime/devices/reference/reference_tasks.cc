@@ -1,0 +1,219 @@
+#include "runtime/devices/reference/reference_tasks.h"
+
+#include <algorithm>
+
+#include "kernels/reference/add.h"
+#include "kernels/reference/attention.h"
+#include "kernels/reference/concat.h"
+#include "kernels/reference/copy.h"
+#include "kernels/reference/embed.h"
+#include "kernels/reference/gelu.h"
+#include "kernels/reference/layer_norm.h"
+#include "kernels/reference/linear.h"
+#include "kernels/reference/mul.h"
+#include "kernels/reference/rms_norm.h"
+#include "kernels/reference/rope.h"
+#include "kernels/reference/scale.h"
+#include "kernels/reference/select_rows.h"
+#include "kernels/reference/silu.h"
+#include "kernels/reference/slice.h"
+#include "kernels/reference/softcap.h"
+#include "kernels/reference/state_write.h"
+
+namespace firn::runtime {
+namespace {
+
+namespace ref = firn::reference;
+
+// Only the valid rows are computed; an operand with fewer rows than the entry has (a body of another size) keeps to
+// its own.
+uint64_t rowsOf(const Task& task, const CallFrame& frame, uint32_t index) {
+  return std::min(frame.valid, task.operand(index).dims[0]);
+}
+
+ref::ConstMatrix input(const Task& task, const CallFrame& frame, uint32_t index) {
+  const blob::OperandRecord& operand = task.operand(index);
+  return {.data = task.at<const float>(frame, index),
+          .rows = rowsOf(task, frame, index),
+          .columns = operand.dims[1],
+          .rowStride = operand.strides[0]};
+}
+
+ref::Matrix output(const Task& task, const CallFrame& frame, uint32_t index) {
+  const blob::OperandRecord& operand = task.operand(index);
+  return {.data = task.at<float>(frame, index),
+          .rows = rowsOf(task, frame, index),
+          .columns = operand.dims[1],
+          .rowStride = operand.strides[0]};
+}
+
+// [m, heads, d]
+template <typename T>
+ref::HeadsView<T> rowHeads(const Task& task, const CallFrame& frame, uint32_t index) {
+  const blob::OperandRecord& operand = task.operand(index);
+  return {.data = task.at<T>(frame, index),
+          .rows = rowsOf(task, frame, index),
+          .heads = operand.dims[1],
+          .headDim = operand.dims[2],
+          .rowStride = operand.strides[0],
+          .headStride = operand.strides[1]};
+}
+
+// [heads, T, d]
+template <typename T>
+ref::HeadsView<T> cacheHeads(const Task& task, const CallFrame& frame, uint32_t index) {
+  const blob::OperandRecord& operand = task.operand(index);
+  return {.data = task.at<T>(frame, index),
+          .rows = operand.dims[1],
+          .heads = operand.dims[0],
+          .headDim = operand.dims[2],
+          .rowStride = operand.strides[1],
+          .headStride = operand.strides[0]};
+}
+
+// [N, K], or [n] as one row.
+ref::WeightView weight(const Task& task, const CallFrame& frame, uint32_t index) {
+  const blob::OperandRecord& operand = task.operand(index);
+  const bool isVector = operand.rank < 2;
+  return {.type = operand.dtype,
+          .data = task.at<const std::byte>(frame, index),
+          .rows = isVector ? 1 : operand.dims[0],
+          .columns = isVector ? operand.dims[0] : operand.dims[1],
+          .rowStride = isVector ? operand.dims[0] : operand.strides[0]};
+}
+
+void runEmbed(const Task& task, const CallFrame& frame) {
+  ref::embed({.ids = task.at<const int32_t>(frame, 0), .table = weight(task, frame, 1), .out = output(task, frame, 2)});
+}
+
+void runRmsNorm(const Task& task, const CallFrame& frame) {
+  ref::rmsNorm({.in = input(task, frame, 0),
+                .weight = weight(task, frame, 1),
+                .out = output(task, frame, 2),
+                .epsilon = static_cast<float>(task.attrDouble(0))});
+}
+
+void runLayerNorm(const Task& task, const CallFrame& frame) {
+  const bool hasBias = task.operandCount == 4;
+  ref::layerNorm({.in = input(task, frame, 0),
+                  .weight = weight(task, frame, 1),
+                  .bias = hasBias ? weight(task, frame, 2) : ref::WeightView{},
+                  .out = output(task, frame, task.operandCount - 1),
+                  .epsilon = static_cast<float>(task.attrDouble(0))});
+}
+
+void runLinear(const Task& task, const CallFrame& frame) {
+  const bool hasBias = task.operandCount == 4;
+  ref::linear({.in = input(task, frame, 0),
+               .weight = weight(task, frame, 1),
+               .bias = hasBias ? weight(task, frame, 2) : ref::WeightView{},
+               .out = output(task, frame, task.operandCount - 1)});
+}
+
+void runRope(const Task& task, const CallFrame& frame) {
+  ref::rope({.in = rowHeads<const float>(task, frame, 0),
+             .out = rowHeads<float>(task, frame, 3),
+             .positions = task.at<const int32_t>(frame, 1),
+             .freqs = task.at<const float>(frame, 2),
+             .dims = task.attrInt(1),
+             .pairing = static_cast<ref::RopePairing>(task.attrInt(0)),
+             .magnitude = static_cast<float>(task.attrDouble(2))});
+}
+
+void runStateWrite(const Task& task, const CallFrame& frame) {
+  ref::stateWrite({.in = rowHeads<const float>(task, frame, 0),
+                   .cache = cacheHeads<float>(task, frame, 1),
+                   .row0 = frame.row0,
+                   .valid = rowsOf(task, frame, 0)});
+}
+
+void runAttention(const Task& task, const CallFrame& frame) {
+  ref::attention({.query = rowHeads<const float>(task, frame, 0),
+                  .keys = cacheHeads<const float>(task, frame, 1),
+                  .values = cacheHeads<const float>(task, frame, 2),
+                  .mask = task.at<const uint8_t>(frame, 3),
+                  .context = frame.context,
+                  .row0 = frame.row0,
+                  .scale = static_cast<float>(task.attrDouble(0)),
+                  .out = rowHeads<float>(task, frame, 4)});
+}
+
+void runSilu(const Task& task, const CallFrame& frame) {
+  ref::silu({.in = input(task, frame, 0), .out = output(task, frame, 1)});
+}
+
+void runGelu(const Task& task, const CallFrame& frame) {
+  ref::gelu({.in = input(task, frame, 0), .out = output(task, frame, 1), .tanhForm = task.attrs[0] == 1});
+}
+
+void runMul(const Task& task, const CallFrame& frame) {
+  ref::mul({.a = input(task, frame, 0), .b = input(task, frame, 1), .out = output(task, frame, 2)});
+}
+
+void runAdd(const Task& task, const CallFrame& frame) {
+  ref::add({.a = input(task, frame, 0), .b = input(task, frame, 1), .out = output(task, frame, 2)});
+}
+
+void runScale(const Task& task, const CallFrame& frame) {
+  ref::scale(
+      {.in = input(task, frame, 0), .out = output(task, frame, 1), .factor = static_cast<float>(task.attrDouble(0))});
+}
+
+void runSoftcap(const Task& task, const CallFrame& frame) {
+  ref::softcap(
+      {.in = input(task, frame, 0), .out = output(task, frame, 1), .cap = static_cast<float>(task.attrDouble(0))});
+}
+
+void runSlice(const Task& task, const CallFrame& frame) {
+  ref::slice({.in = input(task, frame, 0), .out = output(task, frame, 1), .first = task.attrs[0]});
+}
+
+void runConcat(const Task& task, const CallFrame& frame) {
+  ref::concat({.a = input(task, frame, 0), .b = input(task, frame, 1), .out = output(task, frame, 2)});
+}
+
+// The row numbers are data, which no check before the run has seen: a number out of range gives a row of zeros.
+void runSelectRows(const Task& task, const CallFrame& frame) {
+  const ref::ConstMatrix in = input(task, frame, 0);
+  const ref::Matrix out = output(task, frame, 2);
+  const auto* rows = task.at<const int32_t>(frame, 1);
+  for (uint64_t i = 0; i < out.rows; ++i) {
+    const ref::Matrix row{.data = out.row(i), .rows = 1, .columns = out.columns, .rowStride = out.rowStride};
+    if (rows[i] < 0 || static_cast<uint64_t>(rows[i]) >= in.rows) {
+      std::fill_n(row.data, row.columns, 0.0F);
+    } else {
+      ref::selectRows({.in = in, .rows = rows + i, .out = row});
+    }
+  }
+}
+
+void runCopy(const Task& task, const CallFrame& frame) {
+  ref::copy({.in = input(task, frame, 0), .out = output(task, frame, 1)});
+}
+
+}  // namespace
+
+TaskFunction findReferenceTask(blob::TaskOp op) {
+  switch (op) {
+    case blob::TaskOp::kRefEmbed: return runEmbed;
+    case blob::TaskOp::kRefRmsNorm: return runRmsNorm;
+    case blob::TaskOp::kRefLayerNorm: return runLayerNorm;
+    case blob::TaskOp::kRefLinear: return runLinear;
+    case blob::TaskOp::kRefRope: return runRope;
+    case blob::TaskOp::kRefStateWrite: return runStateWrite;
+    case blob::TaskOp::kRefAttention: return runAttention;
+    case blob::TaskOp::kRefSilu: return runSilu;
+    case blob::TaskOp::kRefGelu: return runGelu;
+    case blob::TaskOp::kRefMul: return runMul;
+    case blob::TaskOp::kRefAdd: return runAdd;
+    case blob::TaskOp::kRefScale: return runScale;
+    case blob::TaskOp::kRefSoftcap: return runSoftcap;
+    case blob::TaskOp::kRefSlice: return runSlice;
+    case blob::TaskOp::kRefConcat: return runConcat;
+    case blob::TaskOp::kRefSelectRows: return runSelectRows;
+    case blob::TaskOp::kRefCopy: return runCopy;
+    default: return nullptr;
+  }
+}
+
+}  // namespace firn::runtime

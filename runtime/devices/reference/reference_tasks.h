@@ -1,0 +1,11 @@
+// The task ops of the reference target (blob/task_op.h, kRef*) as calls of kernels/reference.
+#pragma once
+
+#include "runtime/program.h"
+
+namespace firn::runtime {
+
+/// The function of `op`, or nullptr when it is no op of the reference target.
+TaskFunction findReferenceTask(blob::TaskOp op);
+
+}  // namespace firn::runtime

@@ -1,0 +1,57 @@
+#include "runtime/input_check.h"
+
+#include <string>
+
+namespace firn::runtime {
+namespace {
+
+const int32_t* values(const Entry& entry, blob::SymbolKind kind) {
+  return reinterpret_cast<const int32_t*>(entry.symbol(kind).data);
+}
+
+Status refuse(const Entry& entry, const std::string& what, int64_t found, int64_t first, int64_t last) {
+  return outOfRange("entry " + entry.name + ": " + what + " is " + std::to_string(found) + ", expected " +
+                    std::to_string(first) + ".." + std::to_string(last));
+}
+
+Status checkEach(const Entry& entry, blob::SymbolKind kind, uint32_t count, uint32_t limit) {
+  const int32_t* data = values(entry, kind);
+  if (data == nullptr) return Status::ok();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (data[i] >= 0 && static_cast<uint32_t>(data[i]) < limit) continue;
+    const char* what = kind == blob::SymbolKind::kIds ? "the token id of row " : "the position of row ";
+    return refuse(entry, what + std::to_string(i), data[i], 0, int64_t{limit} - 1);
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<RunValues> checkInputs(const Entry& entry, const blob::ProgramHeader& header) {
+  const uint32_t rows = entry.record->rows;
+  RunValues run{.valid = rows, .row0 = 0};
+  if (const int32_t* valid = values(entry, blob::SymbolKind::kValid)) {
+    if (*valid < 1 || static_cast<uint32_t>(*valid) > rows) return refuse(entry, "valid", *valid, 1, rows);
+    run.valid = static_cast<uint32_t>(*valid);
+  }
+  if (const int32_t* row0 = values(entry, blob::SymbolKind::kRow0)) {
+    // A device of fixed size writes all m rows, so all of them need room, not only the valid ones.
+    const int64_t lastRow0 = int64_t{header.kvRows} - rows;
+    if (*row0 < 0 || *row0 > lastRow0) {
+      return refuse(
+          entry,
+          "row0 (of a chunk of " + std::to_string(rows) + " in " + std::to_string(header.kvRows) + " cache rows)",
+          *row0, 0, lastRow0);
+    }
+    run.row0 = static_cast<uint32_t>(*row0);
+    if (entry.record->kind != blob::EntryKind::kHead && run.row0 + run.valid > entry.record->context) {
+      return refuse(entry, "row0 + valid (the rows that the context must hold)", int64_t{run.row0} + run.valid, 1,
+                    entry.record->context);
+    }
+  }
+  FIRN_RETURN_IF_ERROR(checkEach(entry, blob::SymbolKind::kIds, run.valid, header.vocab));
+  FIRN_RETURN_IF_ERROR(checkEach(entry, blob::SymbolKind::kPositions, run.valid, header.kvRows));
+  return run;
+}
+
+}  // namespace firn::runtime

@@ -1,0 +1,140 @@
+#include "runtime/program.h"
+
+#include <map>
+#include <utility>
+
+namespace firn::runtime {
+namespace {
+
+/// More base addresses than any real program has (a model of 200 layers with 100 entries needs 1 M): a file that asks
+/// for more is refused before memory is taken.
+constexpr uint64_t kMaxBases = 32ULL << 20;
+
+uint32_t baseIndex(const blob::OperandRecord& operand) {
+  switch (operand.space) {
+    case blob::Space::kScratch: return kScratchBase;
+    case blob::Space::kSymbol: return kFirstSymbolBase + operand.base;
+    case blob::Space::kWeights: return operand.base == blob::kNoBase ? kWeightsBase : kFirstParamBase + operand.base;
+    case blob::Space::kKv: return operand.base == blob::kNoBase ? kKvBase : kFirstParamBase + operand.base;
+  }
+  return kScratchBase;
+}
+
+std::byte* weightsOf(const blob::Blob& blob) {
+  // Tasks write no weights (the verifier refuses such operands); bases are shared with memory that they do write.
+  return const_cast<std::byte*>(blob.weights().data());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Program>> Program::create(const blob::Blob& blob, const TaskTable* table) {
+  std::unique_ptr<Program> program(new Program());
+  program->blob_ = &blob;
+  program->lanes_ = blob.ident().lanes;
+  FIRN_RETURN_IF_ERROR(program->checkFrames());
+  if (table != nullptr) {
+    FIRN_RETURN_IF_ERROR(program->resolveTasks(*table));
+    if (const uint64_t bytes = blob.header().scratchBytes; bytes != 0) {
+      FIRN_ASSIGN_OR_RETURN(program->scratch_, PageMemory::allocate(bytes));
+    }
+  }
+  program->entries_.resize(blob.entries().size());
+  for (size_t i = 0; i < program->entries_.size(); ++i) {
+    Entry& entry = program->entries_[i];
+    entry.record = &blob.entries()[i];
+    entry.name = std::string(blob.string(entry.record->name));
+    for (const blob::SymbolRecord& symbol : blob.symbolsOf(*entry.record)) {
+      entry.symbols[static_cast<uint32_t>(symbol.kind)].record = &symbol;
+    }
+    if (table != nullptr) program->resolveCalls(entry);
+  }
+  return program;
+}
+
+Status Program::checkFrames() const {
+  uint64_t bases = 0;
+  for (const blob::EntryRecord& entry : blob_->entries()) {
+    for (const blob::CallRecord& call : blob_->callsOf(entry)) bases += kFirstParamBase + uint64_t{call.argCount};
+    if (bases > kMaxBases) {
+      return corrupt(blob_->path() + ": the calls of its entries need more than " + std::to_string(kMaxBases) +
+                     " base addresses, which no real program does");
+    }
+  }
+  return Status::ok();
+}
+
+Status Program::resolveTasks(const TaskTable& table) {
+  operands_.reserve(blob_->operands().size());
+  for (const blob::OperandRecord& record : blob_->operands()) {
+    operands_.push_back({.record = &record, .base = baseIndex(record)});
+  }
+  std::map<std::pair<uint32_t, uint16_t>, uint32_t> rows;
+  tasks_.reserve(blob_->tasks().size());
+  for (const blob::TaskRecord& record : blob_->tasks()) {
+    const auto op = static_cast<blob::TaskOp>(record.op);
+    const std::string name = std::string(blob_->string(record.name)) + " (" + std::string(blob::taskOpName(op)) + ")";
+    const TaskFunction function = table.find(op);
+    if (function == nullptr) {
+      return unsupported(blob_->path() + ": task " + std::to_string(tasks_.size()) + ", " + name + ", op " +
+                         std::to_string(record.op) + ": device " + std::string(table.device) +
+                         " has no such op; compile the model for this device");
+    }
+    const auto [row, isNew] = rows.try_emplace({record.name, record.op}, profileNames_.size());
+    if (isNew) profileNames_.push_back(name);
+    tasks_.push_back({.run = function,
+                      .kernels = table.kernels,
+                      .operands = operands_.data() + record.firstOperand,
+                      .attrs = blob_->attrs().data() + record.firstAttr,
+                      .operandCount = record.operandCount,
+                      .attrCount = record.attrCount,
+                      .profileRow = row->second});
+    if (table.check != nullptr)
+      FIRN_RETURN_IF_ERROR(table.check(op, tasks_.back()).withPlace(blob_->path() + ": task " + name));
+  }
+  ranges_.reserve(blob_->laneRanges().size());
+  for (const blob::LaneRange& range : blob_->laneRanges()) {
+    const Task* begin = tasks_.data() + range.firstTask;
+    ranges_.push_back({.begin = begin, .end = begin + range.taskCount});
+  }
+  segmentRanges_.reserve(blob_->segments().size());
+  for (const blob::SegmentRecord& segment : blob_->segments()) segmentRanges_.push_back(segment.firstRange);
+  return Status::ok();
+}
+
+void Program::resolveCalls(Entry& entry) {
+  const std::span<const blob::CallRecord> records = blob_->callsOf(*entry.record);
+  size_t baseCount = 0;
+  for (const blob::CallRecord& record : records) baseCount += kFirstParamBase + record.argCount;
+  entry.bases.assign(baseCount, nullptr);
+  entry.calls.reserve(records.size());
+  std::byte** bases = entry.bases.data();
+  std::byte* const weights = weightsOf(*blob_);
+  for (const blob::CallRecord& record : records) {
+    const blob::BodyRecord& body = blob_->bodies()[record.body];
+    entry.calls.push_back(
+        {.record = &record, .firstSegment = body.firstSegment, .segmentCount = body.segmentCount, .bases = bases});
+    bases[kScratchBase] = scratch_.data();
+    bases[kWeightsBase] = weights;
+    const std::span<const uint64_t> args = blob_->argsOf(record);
+    const std::span<const blob::ParamRecord> params = blob_->paramsOf(body);
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (params[i].space == blob::Space::kWeights) bases[kFirstParamBase + i] = weights + args[i];
+    }
+    bases += kFirstParamBase + args.size();
+  }
+}
+
+void Program::applyBinding(Entry& entry) const {
+  std::byte* const kv = entry.symbol(blob::SymbolKind::kKv).data;
+  for (const Call& call : entry.calls) {
+    call.bases[kKvBase] = kv;
+    for (uint32_t i = 0; i < blob::kSymbolKinds; ++i) call.bases[kFirstSymbolBase + i] = entry.symbols[i].data;
+    const std::span<const uint64_t> args = blob_->argsOf(*call.record);
+    const std::span<const blob::ParamRecord> params = blob_->paramsOf(blob_->bodies()[call.record->body]);
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (kv != nullptr && params[i].space == blob::Space::kKv) call.bases[kFirstParamBase + i] = kv + args[i];
+    }
+  }
+}
+
+}  // namespace firn::runtime

@@ -1,0 +1,147 @@
+// A program as a device executes it: the tables of a blob resolved once, so that running an entry only walks arrays.
+// Not here: what a task computes (the devices' task tables), threads, buffers.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "blob/layout.h"
+#include "blob/reader.h"
+#include "blob/task_op.h"
+#include "runtime/buffers.h"
+
+namespace firn::runtime {
+
+/// Where the base address of an operand stands in CallFrame::bases: the spaces, the symbols by kind, then the params of
+/// the body in their order.
+inline constexpr uint32_t kScratchBase = 0;
+inline constexpr uint32_t kWeightsBase = 1;
+inline constexpr uint32_t kKvBase = 2;
+inline constexpr uint32_t kFirstSymbolBase = 3;
+inline constexpr uint32_t kFirstParamBase = kFirstSymbolBase + blob::kSymbolKinds;
+
+/// What a task may know of the run besides its operands.
+struct CallFrame {
+  std::byte* const* bases = nullptr;  ///< of the call being run
+  uint32_t valid = 0;                 ///< rows to compute, 1..m
+  uint32_t row0 = 0;                  ///< cache row of the first
+  uint32_t context = 0;               ///< cache rows [0, context) may be read
+};
+
+/// One operand: its record (dims, strides, type) and where its bytes are found.
+struct Operand {
+  const blob::OperandRecord* record = nullptr;
+  uint32_t base = 0;
+};
+
+struct Task;
+using TaskFunction = void (*)(const Task& task, const CallFrame& frame);
+
+/// One task with everything resolved but the base addresses.
+struct Task {
+  TaskFunction run = nullptr;
+  const void* kernels = nullptr;  ///< the device's kernel table for the instruction set in use
+  const Operand* operands = nullptr;
+  const uint64_t* attrs = nullptr;
+  uint32_t operandCount = 0;
+  uint32_t attrCount = 0;
+  uint32_t profileRow = 0;
+
+  const blob::OperandRecord& operand(uint32_t index) const { return *operands[index].record; }
+  /// Address of operand `index` in this run.
+  template <typename T>
+  T* at(const CallFrame& frame, uint32_t index) const {
+    const Operand& operand = operands[index];
+    return reinterpret_cast<T*>(frame.bases[operand.base] + operand.record->offset);
+  }
+  double attrDouble(uint32_t index) const { return std::bit_cast<double>(attrs[index]); }
+  uint32_t attrInt(uint32_t index) const { return static_cast<uint32_t>(attrs[index]); }
+};
+
+struct TaskRange {
+  const Task* begin = nullptr;
+  const Task* end = nullptr;
+};
+
+/// A call of a body: `bases` is its row of base addresses.
+struct Call {
+  const blob::CallRecord* record = nullptr;
+  uint32_t firstSegment = 0;
+  uint32_t segmentCount = 0;
+  std::byte** bases = nullptr;
+};
+
+/// A symbol of an entry and the memory it is bound to.
+struct BoundSymbol {
+  const blob::SymbolRecord* record = nullptr;  ///< nullptr: the entry has no such symbol
+  BufferId buffer{};
+  std::byte* data = nullptr;
+};
+
+/// An entry with its binding.
+struct Entry {
+  const blob::EntryRecord* record = nullptr;
+  std::string name;
+  std::array<BoundSymbol, blob::kSymbolKinds> symbols{};  ///< by SymbolKind
+  bool isBound = false;
+  std::vector<Call> calls;
+  std::vector<std::byte*> bases;  ///< one row of base addresses per call
+
+  const BoundSymbol& symbol(blob::SymbolKind kind) const { return symbols[static_cast<uint32_t>(kind)]; }
+};
+
+/// How a device turns tasks into code.
+struct TaskTable {
+  std::string_view device;                          ///< for messages
+  TaskFunction (*find)(blob::TaskOp op) = nullptr;  ///< nullptr result: the device has no such op
+  /// What the device needs beyond the rules of the blob format (workspace sizes); may be null.
+  Status (*check)(blob::TaskOp op, const Task& task) = nullptr;
+  const void* kernels = nullptr;  ///< handed to every task
+};
+
+/// A loaded program. The blob must outlive it. One thread at a time, but its tasks may be run by many.
+class Program {
+ public:
+  /// Resolves all tables and takes the scratch; weights are not touched. A null `table` makes a program without tasks,
+  /// for devices that run none. Errors: unsupported (an op the device lacks), corrupt (sizes that no program has),
+  /// resource_exhausted.
+  static Result<std::unique_ptr<Program>> create(const blob::Blob& blob, const TaskTable* table);
+
+  const blob::Blob& blob() const { return *blob_; }
+  uint32_t lanes() const { return lanes_; }
+  std::span<Entry> entries() { return entries_; }
+  std::span<const Entry> entries() const { return entries_; }
+  /// "attn_q (cpu.linear_i8)", by Task::profileRow.
+  const std::vector<std::string>& profileNames() const { return profileNames_; }
+
+  /// The tasks of `lane` in segment `segment` (an index of the blob's table).
+  TaskRange tasks(uint32_t segment, uint32_t lane) const { return ranges_[segmentRanges_[segment] + lane]; }
+
+  /// Works the addresses of `entry.symbols` into the bases of its calls. Allocates nothing.
+  void applyBinding(Entry& entry) const;
+
+ private:
+  Program() = default;
+  Status resolveTasks(const TaskTable& table);
+  Status checkFrames() const;
+  void resolveCalls(Entry& entry);
+
+  const blob::Blob* blob_ = nullptr;
+  uint32_t lanes_ = 1;
+  PageMemory scratch_;
+  std::vector<Operand> operands_;
+  std::vector<Task> tasks_;
+  std::vector<TaskRange> ranges_;
+  std::vector<uint32_t> segmentRanges_;  ///< first range of each segment
+  std::vector<Entry> entries_;
+  std::vector<std::string> profileNames_;
+};
+
+}  // namespace firn::runtime
