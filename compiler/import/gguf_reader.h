@@ -67,9 +67,12 @@ class GgufFile {
 
  private:
   struct Storage;
+  GgufFile() = default;
+  Status addFirst(std::span<const std::byte> bytes);
+  Status addShard(uint64_t index, uint64_t count, const std::string& path);
+  Status addTensors(const std::vector<GgufTensor>& tensors);
+  Status resolveShards();
   Status wrongType(std::string_view key, const GgufValue& found, std::string_view expected) const;
-  Status addShard(std::span<const std::byte> bytes, const std::string& place);
-  Status addOtherShards(uint64_t count);
 
   std::string path_;
   uint32_t version_ = 0;

@@ -1,0 +1,17 @@
+// Builds the tokenizer image of a blob from the metadata of a GGUF file (keys tokenizer.ggml.*).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/import/gguf_reader.h"
+
+namespace firn::import {
+
+/// The image (blob/tokenizer_image.h). Fails with not_found when the file has no tokenizer, unsupported when it has one
+/// that firn does not read, corrupt when its parts contradict each other.
+/// Generation ends at the eos, eot and eom keys' tokens and at the known end-of-turn tokens of the vocabulary.
+Result<std::vector<std::byte>> importGgufTokenizer(const GgufFile& file);
+
+}  // namespace firn::import

@@ -1,0 +1,114 @@
+#include "compiler/import/rope_import.h"
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/import/quote.h"
+#include "compiler/import/rope_frequencies.h"
+
+namespace firn::import {
+namespace {
+
+constexpr double kMostBase = 1e12;
+constexpr double kMostFactor = 1e6;
+constexpr uint32_t kMostContext = std::numeric_limits<int32_t>::max();
+
+struct ScalingName {
+  std::string_view name;
+  RopeScaling scaling;
+};
+constexpr ScalingName kScalings[] = {
+    {"none", RopeScaling::kNone},
+    {"linear", RopeScaling::kLinear},
+    {"llama3", RopeScaling::kLlama3},
+    {"yarn", RopeScaling::kYarn},
+};
+
+// Keys of scalings that go beyond the formulas of rope_frequencies.h.
+constexpr RefusedKey kRefused[] = {
+    {"rope.scaling.attn_factor", 0, 1, "a scale of attention by rope"},
+    {"rope.scaling.yarn_attn_factor", 0, 1, "a scale of attention by rope"},
+    {"rope.scaling.yarn_ext_factor", 0, 1, "a partial yarn"},
+    {"rope.scaling.yarn_log_multiplier", 0, 0, "yarn with another magnitude"},
+    {"rope.dimension_sections", 0, 0, "a rope of several sections"},
+    {"rope.freq_base_swa", 0, 0, "a second rope for windowed layers"},
+};
+
+// Without a type, a factor means linear scaling (the key's older use, and that of the key scale_linear).
+Result<RopeScaling> readScaling(const ArchitectureKeys& keys) {
+  FIRN_ASSIGN_OR_RETURN(const std::optional<std::string_view> type, keys.text("rope.scaling.type"));
+  if (!type) {
+    const bool factor = keys.has("rope.scaling.factor") || keys.has("rope.scale_linear");
+    return factor ? RopeScaling::kLinear : RopeScaling::kNone;
+  }
+  std::string known;
+  for (const ScalingName& scaling : kScalings) {
+    if (scaling.name == *type) return scaling.scaling;
+    known += (known.empty() ? "" : ", ") + std::string(scaling.name);
+  }
+  return keys.unsupportedKey("rope.scaling.type", "is " + quoted(*type) + "; supported: " + known);
+}
+
+Status readScalingNumbers(const ArchitectureKeys& keys, const ModelSpec& spec, RopeParameters* rope) {
+  if (rope->scaling == RopeScaling::kNone) return Status::ok();
+  const bool old = !keys.has("rope.scaling.factor") && keys.has("rope.scale_linear");
+  FIRN_ASSIGN_OR_RETURN(rope->factor, keys.real(old ? "rope.scale_linear" : "rope.scaling.factor", {0, kMostFactor}));
+  if (rope->scaling == RopeScaling::kLinear) return Status::ok();
+  std::optional<uint32_t> context;
+  if (spec.trainedContext > 0) context = spec.trainedContext;
+  FIRN_ASSIGN_OR_RETURN(rope->originalContext,
+                        keys.count("rope.scaling.original_context_length", kMostContext, context));
+  if (rope->scaling == RopeScaling::kYarn) {
+    FIRN_ASSIGN_OR_RETURN(rope->betaFast, keys.real("rope.scaling.yarn_beta_fast", {0, kMostFactor}, rope->betaFast));
+    FIRN_ASSIGN_OR_RETURN(rope->betaSlow, keys.real("rope.scaling.yarn_beta_slow", {0, kMostFactor}, rope->betaSlow));
+    return Status::ok();
+  }
+  FIRN_ASSIGN_OR_RETURN(rope->lowFrequencyFactor, keys.real("rope.scaling.low_freq_factor", {0, kMostFactor}, 1.0));
+  FIRN_ASSIGN_OR_RETURN(rope->highFrequencyFactor,
+                        keys.real("rope.scaling.high_freq_factor", {rope->lowFrequencyFactor, kMostFactor}, 4.0));
+  return Status::ok();
+}
+
+Result<std::vector<float>> readDivisors(uint32_t dims, WeightSource& weights) {
+  std::vector<float> divisors;
+  if (!weights.has("rope_freqs.weight")) return divisors;
+  FIRN_ASSIGN_OR_RETURN(const TensorView tensor, weights.vector("rope_freqs.weight", dims / 2));
+  for (uint32_t i = 0; i < dims / 2; ++i) {
+    const auto divisor = loadLittle<float>(tensor.bytes.data() + i * sizeof(float));
+    if (!std::isfinite(divisor) || divisor <= 0) {
+      return corrupt(weights.path() + ": tensor 'rope_freqs.weight' has " + std::to_string(divisor) + " at index " +
+                     std::to_string(i) + ", expected finite numbers above 0");
+    }
+    divisors.push_back(divisor);
+  }
+  return divisors;
+}
+
+}  // namespace
+
+Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec, WeightSource& weights) {
+  RopeParameters rope;
+  FIRN_RETURN_IF_ERROR(keys.refuse(kRefused));
+  FIRN_ASSIGN_OR_RETURN(rope.dims, keys.count("rope.dimension_count", spec.headDim, spec.headDim));
+  if (rope.dims % 2 != 0) {
+    return keys.corruptKey("rope.dimension_count", "is " + std::to_string(rope.dims) + ", expected an even number");
+  }
+  FIRN_ASSIGN_OR_RETURN(rope.base, keys.real("rope.freq_base", {1, kMostBase}, rope.base));
+  FIRN_ASSIGN_OR_RETURN(rope.scaling, readScaling(keys));
+  FIRN_ASSIGN_OR_RETURN(const std::vector<float> divisors, readDivisors(rope.dims, weights));
+  // A file that carries the llama3 factors as a tensor needs no keys for them, and must not get both.
+  if (rope.scaling == RopeScaling::kLlama3 && !divisors.empty()) rope.scaling = RopeScaling::kNone;
+  FIRN_RETURN_IF_ERROR(readScalingNumbers(keys, spec, &rope));
+  rope.divisors = divisors;
+  RopeFrequencies frequencies = ropeFrequencies(rope);
+  for (const float frequency : frequencies.freqs) {
+    if (!std::isfinite(frequency)) return keys.corruptKey("rope.freq_base", "and the scaling give no finite frequency");
+  }
+  RopeSpec out;
+  out.dims = rope.dims;
+  out.freqs = std::move(frequencies.freqs);
+  out.magnitude = frequencies.magnitude;
+  return out;
+}
+
+}  // namespace firn::import
