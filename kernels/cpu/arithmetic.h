@@ -24,6 +24,6 @@ inline constexpr float kMinGroupMagnitude = 0x1p-100F;
 
 /// The own exp gives exactly 0 below kExpLow and exactly +Inf above kExpHigh.
 inline constexpr float kExpLow = -104.0F;
-inline constexpr float kExpHigh = 88.7228394F;
+inline constexpr float kExpHigh = 88.7228317F;
 
 }  // namespace firn::cpu

@@ -1,0 +1,65 @@
+// silu_mul, add_partials, copy and kv_write: kernels without sums. Kernel text: included after a vector header.
+#pragma once
+
+#include "kernels/cpu/exp_text.h"
+#include "kernels/cpu/kernels.h"
+
+namespace firn::cpu {
+namespace {
+
+FIRN_INLINE size_t lanesAt(size_t index, size_t count) { return count - index < 16 ? count - index : 16; }
+
+void siluMul(const SiluMulArgs& args) {
+  for (uint32_t i = 0; i < args.rows; ++i) {
+    const float* gate = args.gate.data + i * args.gate.rowStride;
+    const float* up = args.up.data + i * args.up.rowStride;
+    float* out = args.out.data + i * args.out.rowStride;
+    for (size_t j = 0; j < args.columns; j += 16) {
+      const size_t n = lanesAt(j, args.columns);
+      const F32 g = loadN(gate + j, n);
+      const F32 silu = div(g, add(splat(1), exp(negate(g))));
+      storeN(out + j, mul(silu, loadN(up + j, n)), n);
+    }
+  }
+}
+
+void addPartials(const AddPartialsArgs& args) {
+  if (args.partialCount == 0) return;
+  for (uint32_t i = 0; i < args.rows; ++i) {
+    float* x = args.x.data + i * args.x.rowStride;
+    const float* first = args.partials.data + i * args.partials.rowStride;
+    for (size_t j = 0; j < args.columns; j += 16) {
+      const size_t n = lanesAt(j, args.columns);
+      F32 total = loadN(first + j, n);
+      for (uint32_t p = 1; p < args.partialCount; ++p) total = add(total, loadN(first + p * args.partialStride + j, n));
+      storeN(x + j, add(loadN(x + j, n), total), n);
+    }
+  }
+}
+
+void copy(const CopyArgs& args) {
+  for (uint32_t i = 0; i < args.rows; ++i) {
+    const float* in = args.in.data + i * args.in.rowStride;
+    float* out = args.out.data + i * args.out.rowStride;
+    for (size_t j = 0; j < args.columns; j += 16) {
+      const size_t n = lanesAt(j, args.columns);
+      storeN(out + j, loadN(in + j, n), n);
+    }
+  }
+}
+
+void kvWrite(const KvWriteArgs& args) {
+  for (uint32_t h = 0; h < args.heads; ++h) {
+    for (uint32_t i = 0; i < args.rows; ++i) {
+      const float* in = args.in + i * args.rowStride + h * args.headStride;
+      uint16_t* out = args.cache + h * args.cacheHeadStride + (size_t{args.row0} + i) * args.cacheRowStride;
+      for (size_t j = 0; j < args.headDim; j += 16) {
+        const size_t n = lanesAt(j, args.headDim);
+        storeF16N(out + j, loadN(in + j, n), n);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace firn::cpu

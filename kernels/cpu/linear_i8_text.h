@@ -1,0 +1,285 @@
+// linear_i8: quantized activations times quantized panels. One row runs matrix-vector, straight from the packed
+// weights; more rows run tiles over unpacked codes in L1. Both do the same operations per output, in the same order.
+// Kernel text: included after a vector header.
+#pragma once
+
+#include "kernels/cpu/panels_text.h"
+
+namespace firn::cpu {
+namespace {
+
+/// What a group starts from: minus the offset of the weight codes times the sum of the activation codes, so that the
+/// integer result is the dot product of the signed weights.
+template <class Format>
+FIRN_INLINE I32 groupStart(int32_t sum) {
+  if constexpr (Format::kOffsetShift == 0) return splatInt(0);
+  return subInt(splatInt(0), shiftLeft<Format::kOffsetShift>(splatInt(sum)));
+}
+
+/// The integer dot product of a group from the sums of its one or two planes.
+template <int kPlanes>
+FIRN_INLINE I32 combine(const I32 (&planes)[kPlanes]) {
+  if constexpr (kPlanes == 1) return planes[0];
+  return addInt(shiftLeft<8>(planes[0]), planes[1]);
+}
+
+/// The fp32 step of a group (docs/arithmetic.md, "linear_i8").
+template <class Format>
+FIRN_INLINE F32 accumulate(F32 acc, I32 dots, F32 weightScale, F32 weightMin, F32 scale, F32 sum) {
+  acc = fma(toFloat(dots), mul(weightScale, scale), acc);
+  if constexpr (Format::kMins) acc = fma(weightMin, mul(scale, sum), acc);
+  return acc;
+}
+
+/// Dot products of one group of a packed panel with one row of codes.
+template <class Format, int kPlanes>
+FIRN_INLINE I32 packedDot(const uint8_t* weight, const ConstCodes& in, const int8_t* codes, int32_t sum) {
+  I32 planes[kPlanes];
+  for (int p = 0; p < kPlanes; ++p) planes[p] = p == kPlanes - 1 ? groupStart<Format>(sum) : splatInt(0);
+  if constexpr (Format::kNibbles) {
+#pragma clang loop unroll(full)
+    for (int j = 0; j < 4; ++j) {
+      const Bytes packed = loadBytes(weight + j * kRowsOf4);
+      const Bytes low = lowNibbles(packed);
+      const Bytes high = highNibbles(packed);
+      for (int p = 0; p < kPlanes; ++p) {
+        const int8_t* x = codes + p * in.planeStride;
+        planes[p] = dot<true>(planes[p], low, loadQuad(x + 4 * j));
+        planes[p] = dot<true>(planes[p], high, loadQuad(x + 16 + 4 * j));
+      }
+    }
+  } else {
+#pragma clang loop unroll(full)
+    for (int j = 0; j < 8; ++j) {
+      const Bytes w = loadBytes(weight + j * kRowsOf4);
+      for (int p = 0; p < kPlanes; ++p) {
+        planes[p] = dot<false>(planes[p], w, loadQuad(codes + p * in.planeStride + 4 * j));
+      }
+    }
+  }
+  return combine<kPlanes>(planes);
+}
+
+/// Outputs of kPanels panels from `panel` on for row `row`.
+template <class Format, int kPlanes, int kPanels>
+void gemvPanels(const LinearI8Args& args, const QuantizedPanels<Format>& weight, size_t row, size_t panel) {
+  const size_t groups = args.columns / kGroup;
+  const int8_t* codes = args.in.codes + row * args.in.rowStride;
+  const float* scales = args.in.scales + row * args.in.groupStride;
+  const int32_t* sums = args.in.sums + row * args.in.groupStride;
+  F32 acc[kPanels];
+  for (F32& a : acc) a = splat(0);
+  for (size_t g = 0; g < groups; ++g) {
+    const F32 scale = splat(scales[g]);
+    const F32 sum = toFloat(splatInt(sums[g]));
+#pragma clang loop unroll(full)
+    for (int p = 0; p < kPanels; ++p) {
+      const I32 dots = packedDot<Format, kPlanes>(weight.codes(panel + p, g), args.in, codes + g * kGroup, sums[g]);
+      const F32 min = Format::kMins ? weight.mins(panel + p, g) : splat(0);
+      acc[p] = accumulate<Format>(acc[p], dots, weight.scales(panel + p, g), min, scale, sum);
+    }
+  }
+  float* out = args.out.data + row * args.out.rowStride;
+  for (int p = 0; p < kPanels; ++p) {
+    const size_t count = panelRows(panel + p, args.outputs);
+    storeN(out + (panel + p) * kLanes, withBias(acc[p], args.bias, panel + p, count), count);
+  }
+}
+
+template <class Format, int kPlanes>
+void gemv(const LinearI8Args& args, const QuantizedPanels<Format>& weight) {
+  const size_t panels = (size_t{args.outputs} + kLanes - 1) / kLanes;
+  size_t panel = 0;
+  for (; panel + kGemvPanels <= panels; panel += kGemvPanels) {
+    gemvPanels<Format, kPlanes, kGemvPanels>(args, weight, 0, panel);
+  }
+  for (; panel < panels; ++panel) gemvPanels<Format, kPlanes, 1>(args, weight, 0, panel);
+}
+
+/// Groups unpacked at a time: with two panels 24 KiB of codes, which leaves L1 room for scales and activations.
+constexpr size_t kBlockGroups = 24;
+
+/// kPanels panels, kBlockGroups groups of them, as bytes and fp32; [group][...][panel] so that a tile reads forward.
+template <int kPanels>
+struct UnpackedBlock {
+  alignas(64) uint8_t codes[kBlockGroups][8][kPanels][kRowsOf4];
+  alignas(64) float scales[kBlockGroups][kPanels][kLanes];
+  alignas(64) float mins[kBlockGroups][kPanels][kLanes];
+};
+
+/// Unpacks groups first .. first + count - 1 of kPanels panels from `panel` on.
+template <class Format, int kPanels>
+void unpackBlock(const QuantizedPanels<Format>& weight, size_t panel, size_t first, size_t count,
+                 UnpackedBlock<kPanels>& block) {
+  for (int p = 0; p < kPanels; ++p) {
+    for (size_t g = 0; g < count; ++g) {
+      const uint8_t* codes = weight.codes(panel + p, first + g);
+      for (int j = 0; j < (Format::kNibbles ? 4 : 8); ++j) {
+        const Bytes bytes = loadBytes(codes + j * kRowsOf4);
+        if constexpr (Format::kNibbles) {
+          storeBytes(block.codes[g][j][p], lowNibbles(bytes));
+          storeBytes(block.codes[g][j + 4][p], highNibbles(bytes));
+        } else {
+          storeBytes(block.codes[g][j][p], bytes);
+        }
+      }
+      store(block.scales[g][p], weight.scales(panel + p, first + g));
+      if constexpr (Format::kMins) store(block.mins[g][p], weight.mins(panel + p, first + g));
+    }
+  }
+}
+
+/// One tile's place in the product: rows from `row`, panels from `panel`, groups from `group`.
+struct TilePlace {
+  size_t row;
+  size_t panel;
+  size_t group;
+  size_t groups;
+  bool isFirst;  ///< of the blocks of K: starts from 0, else from what the block before left in `out`
+  bool isLast;   ///< adds the bias
+};
+
+/// The integer sums of one group for a tile of kRows x kPanels.
+template <class Format, int kPlanes, int kPanels, int kRows>
+FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const ConstCodes& in, const int8_t* x,
+                          const int32_t* sums, I32 (&dots)[kRows][kPanels]) {
+  I32 planes[kRows][kPanels][kPlanes];
+#pragma clang loop unroll(full)
+  for (int t = 0; t < kRows; ++t) {
+    const I32 start = groupStart<Format>(sums[t * in.groupStride]);
+    for (int r = 0; r < kPanels; ++r) {
+      for (int p = 0; p < kPlanes; ++p) planes[t][r][p] = p == kPlanes - 1 ? start : splatInt(0);
+    }
+  }
+#pragma clang loop unroll(full)
+  for (int j = 0; j < 8; ++j) {
+    Bytes w[kPanels];
+    for (int r = 0; r < kPanels; ++r) w[r] = loadBytes(codes[j][r]);
+#pragma clang loop unroll(full)
+    for (int t = 0; t < kRows; ++t) {
+      for (int p = 0; p < kPlanes; ++p) {
+        const Quad quad = loadQuad(x + t * in.rowStride + p * in.planeStride + 4 * j);
+        for (int r = 0; r < kPanels; ++r) planes[t][r][p] = dot<Format::kNibbles>(planes[t][r][p], w[r], quad);
+      }
+    }
+  }
+  for (int t = 0; t < kRows; ++t) {
+    for (int r = 0; r < kPanels; ++r) dots[t][r] = combine<kPlanes>(planes[t][r]);
+  }
+}
+
+template <class Format, int kPlanes, int kPanels, int kRows>
+void tile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const TilePlace& place) {
+  const ConstCodes& in = args.in;
+  const int8_t* codes = in.codes + place.row * in.rowStride + place.group * kGroup;
+  const float* scales = in.scales + place.row * in.groupStride + place.group;
+  const int32_t* sums = in.sums + place.row * in.groupStride + place.group;
+  float* out = args.out.data + place.row * args.out.rowStride + place.panel * kLanes;
+  const size_t lastCount = panelRows(place.panel + kPanels - 1, args.outputs);
+
+  F32 acc[kRows][kPanels];
+  for (int t = 0; t < kRows; ++t) {
+    for (int r = 0; r < kPanels; ++r) {
+      const size_t count = r == kPanels - 1 ? lastCount : kLanes;
+      acc[t][r] = place.isFirst ? splat(0) : loadN(out + t * args.out.rowStride + r * kLanes, count);
+    }
+  }
+  for (size_t g = 0; g < place.groups; ++g) {
+    I32 dots[kRows][kPanels];
+    tileDots<Format, kPlanes, kPanels, kRows>(block.codes[g], in, codes + g * kGroup, sums + g, dots);
+#pragma clang loop unroll(full)
+    for (int t = 0; t < kRows; ++t) {
+      const F32 scale = splat(scales[t * in.groupStride + g]);
+      const F32 sum = toFloat(splatInt(sums[t * in.groupStride + g]));
+      for (int r = 0; r < kPanels; ++r) {
+        const F32 min = Format::kMins ? load(block.mins[g][r]) : splat(0);
+        acc[t][r] = accumulate<Format>(acc[t][r], dots[t][r], load(block.scales[g][r]), min, scale, sum);
+      }
+    }
+  }
+  for (int t = 0; t < kRows; ++t) {
+    for (int r = 0; r < kPanels; ++r) {
+      const size_t count = r == kPanels - 1 ? lastCount : kLanes;
+      const F32 result = place.isLast ? withBias(acc[t][r], args.bias, place.panel + r, count) : acc[t][r];
+      storeN(out + t * args.out.rowStride + r * kLanes, result, count);
+    }
+  }
+}
+
+/// The last `count` rows, fewer than a full tile has.
+template <class Format, int kPlanes, int kPanels, int kRows>
+void lastTile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const TilePlace& place, size_t count) {
+  if constexpr (kRows > 0) {
+    if (count == kRows) return tile<Format, kPlanes, kPanels, kRows>(args, block, place);
+    lastTile<Format, kPlanes, kPanels, kRows - 1>(args, block, place, count);
+  }
+}
+
+/// All rows of kPanels panels.
+template <class Format, int kPlanes, int kPanels>
+void gemmPanels(const LinearI8Args& args, const QuantizedPanels<Format>& weight, size_t panel) {
+  constexpr int kTileRows = kPlanes == 1 ? kTileTokens1 : kTileTokens2;
+  const size_t groups = args.columns / kGroup;
+  UnpackedBlock<kPanels> block;
+  for (size_t first = 0; first < groups; first += kBlockGroups) {
+    const size_t count = groups - first < kBlockGroups ? groups - first : kBlockGroups;
+    unpackBlock<Format, kPanels>(weight, panel, first, count, block);
+    TilePlace place{0, panel, first, count, first == 0, first + count == groups};
+    for (; place.row + kTileRows <= args.rows; place.row += kTileRows) {
+      tile<Format, kPlanes, kPanels, kTileRows>(args, block, place);
+    }
+    lastTile<Format, kPlanes, kPanels, kTileRows - 1>(args, block, place, args.rows - place.row);
+  }
+}
+
+template <class Format, int kPlanes>
+void gemm(const LinearI8Args& args, const QuantizedPanels<Format>& weight) {
+  const size_t panels = (size_t{args.outputs} + kLanes - 1) / kLanes;
+  size_t panel = 0;
+  for (; panel + kTilePanels <= panels; panel += kTilePanels) {
+    gemmPanels<Format, kPlanes, kTilePanels>(args, weight, panel);
+  }
+  if constexpr (kTilePanels > 1) {
+    for (; panel < panels; ++panel) gemmPanels<Format, kPlanes, 1>(args, weight, panel);
+  }
+}
+
+/// With no columns every output is 0 plus the bias; the matrix kernels below take at least one group.
+template <class Format, int kPlanes>
+void linearPlanes(const LinearI8Args& args) {
+  const QuantizedPanels<Format> weight(args.weight, args.columns / kGroup);
+  if (args.rows == 1 || args.columns == 0) {
+    for (size_t row = 0; row < args.rows; ++row) {
+      LinearI8Args one = args;
+      one.in.codes += row * args.in.rowStride;
+      one.in.scales += row * args.in.groupStride;
+      one.in.sums += row * args.in.groupStride;
+      one.out.data += row * args.out.rowStride;
+      one.rows = 1;
+      gemv<Format, kPlanes>(one, weight);
+    }
+  } else if (args.rows > 1) {
+    gemm<Format, kPlanes>(args, weight);
+  }
+}
+
+template <class Format>
+void linearFormat(const LinearI8Args& args) {
+  if (args.in.planes == 1) {
+    linearPlanes<Format, 1>(args);
+  } else {
+    linearPlanes<Format, 2>(args);
+  }
+}
+
+void linearI8(const LinearI8Args& args) {
+  switch (args.type) {
+    case DType::kQ4_0: return linearFormat<Q40>(args);
+    case DType::kQ4_1: return linearFormat<Q41>(args);
+    case DType::kQ8_0: return linearFormat<Q80>(args);
+    default: return;  // a verifier refuses every other type
+  }
+}
+
+}  // namespace
+}  // namespace firn::cpu
