@@ -134,7 +134,7 @@ class TokenizerImage {
 struct TokenizerData {
   std::string model = "gpt2";            ///< tokenizer.ggml.model; others than "gpt2" are unsupported
   std::string pre;                       ///< tokenizer.ggml.pre; empty: not said
-  std::vector<std::string_view> tokens;  ///< normal ones in GPT-2's byte alphabet ("Ġthe"), specials as plain text
+  std::vector<std::string_view> tokens;  ///< normal ones in GPT-2's byte alphabet ("Ġthe"), others as plain text
   std::vector<int32_t> types;            ///< TokenType of each token; empty: all kNormal
   std::vector<std::string_view> merges;  ///< "left right" in GPT-2's byte alphabet, best first
   Choice addBos = Choice::kUnsaid;
@@ -151,9 +151,9 @@ struct TokenizerData {
 };
 
 /// Builds the image; the same data gives the same bytes. Fails with unsupported (model), corrupt (a merge of an unknown
-/// token, a bad type, an id >= V, a token that is no GPT-2 text), resource_exhausted (over the limits above).
-/// Of tokens with equal bytes the lowest id is found; of equal merges the first counts. A merge that would make a
-/// control token is left out, so plain text can never become one.
+/// token, a bad type, an id >= V), resource_exhausted (over the limits above). A normal token with characters outside
+/// the byte alphabet is taken as plain text. Of tokens with equal bytes the lowest id is found; of equal merges the
+/// first counts. A merge that would make a control token is left out, so plain text can never become one.
 Result<std::vector<std::byte>> buildTokenizerImage(const TokenizerData& data);
 
 /// The hash of a merge pair in mergeSlots.

@@ -1,0 +1,62 @@
+// A TextEngine without a model, for tests of the pipeline and of what stands on it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "genai/text_engine.h"
+
+namespace firn::genai {
+
+/// Answers with a script: after n tokens in all, the largest logit is that of `next(tokens)`; the others are 0.
+/// Keeps the contract of TextEngine: limits, refusals, rows.
+class EngineFake : public TextEngine {
+ public:
+  using Next = std::function<int32_t(std::span<const int32_t> tokens)>;
+
+  EngineFake(EngineLimits limits, Next next) : limits_(limits), next_(std::move(next)), logits_(limits.vocab) {}
+
+  EngineLimits limits() const override { return limits_; }
+  uint32_t position() const override { return static_cast<uint32_t>(tokens_.size()); }
+
+  Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
+    if (ids.empty()) return invalidArgument("prompt has no tokens");
+    if (ids.size() > limits_.maxPromptTokens) {
+      return invalidArgument("prompt has " + std::to_string(ids.size()) + " tokens, the limit is " +
+                             std::to_string(limits_.maxPromptTokens));
+    }
+    tokens_.assign(ids.begin(), ids.end());
+    return logitsOf(ids);
+  }
+
+  Result<std::span<const float>> decode(int32_t id) override {
+    if (tokens_.size() >= limits_.kvRows) {
+      return resourceExhausted("all " + std::to_string(limits_.kvRows) + " rows are in use");
+    }
+    tokens_.push_back(id);
+    return logitsOf(std::span(&id, 1));
+  }
+
+  /// Every token run so far.
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+
+ private:
+  Result<std::span<const float>> logitsOf(std::span<const int32_t> added) {
+    for (const int32_t id : added) {
+      if (id < 0 || static_cast<uint32_t>(id) >= limits_.vocab) return outOfRange("token id " + std::to_string(id));
+    }
+    logits_.assign(limits_.vocab, 0.0F);
+    logits_[static_cast<size_t>(next_(tokens_))] = 8.0F;
+    return std::span<const float>(logits_);
+  }
+
+  EngineLimits limits_;
+  Next next_;
+  std::vector<int32_t> tokens_;
+  std::vector<float> logits_;
+};
+
+}  // namespace firn::genai

@@ -1,0 +1,122 @@
+#include "genai/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "genai/tokenizer/stream_decoder.h"
+
+namespace firn::genai {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// One call of generate().
+class Generation {
+ public:
+  Generation(TextEngine& engine, const Tokenizer* tokenizer, const GenerateOptions& options,
+             const GenerateCallbacks& callbacks)
+      : engine_(engine), tokenizer_(tokenizer), options_(options), callbacks_(callbacks) {
+    if (tokenizer != nullptr) decoder_.emplace(*tokenizer);
+  }
+
+  Result<GenerateResult> run(std::span<const int32_t> promptIds) {
+    const auto start = Clock::now();
+    FIRN_ASSIGN_OR_RETURN(Sampler sampler, Sampler::make(options_.sampler));
+    FIRN_RETURN_IF_ERROR(checkBudget(promptIds));
+    FIRN_RETURN_IF_ERROR(checkCancel());
+    FIRN_ASSIGN_OR_RETURN(std::span<const float> logits, engine_.prefill(promptIds));
+    result_.promptTokens = promptIds.size();
+    result_.ttftMs = 1e3 * secondsSince(start);
+    if (budget_ == 0) return std::move(result_);
+
+    FIRN_ASSIGN_OR_RETURN(int32_t id, sampler.sample(logits));
+    const auto firstToken = Clock::now();
+    result_.ttftMs = 1e3 * std::chrono::duration<double>(firstToken - start).count();
+    FIRN_ASSIGN_OR_RETURN(bool more, accept(id));
+    while (more) {
+      FIRN_RETURN_IF_ERROR(checkCancel());
+      FIRN_ASSIGN_OR_RETURN(logits, engine_.decode(id));
+      FIRN_ASSIGN_OR_RETURN(id, sampler.sample(logits));
+      FIRN_ASSIGN_OR_RETURN(more, accept(id));
+    }
+    const double seconds = secondsSince(firstToken);
+    const size_t decoded = result_.tokens.size() - 1;
+    if (decoded > 0 && seconds > 0) result_.decodeTokensPerS = static_cast<double>(decoded) / seconds;
+    return std::move(result_);
+  }
+
+ private:
+  /// How many tokens may be produced: the last one takes no row.
+  Status checkBudget(std::span<const int32_t> promptIds) {
+    if (promptIds.empty()) return invalidArgument("prompt has no tokens");
+    const EngineLimits limits = engine_.limits();
+    for (const int32_t id : options_.endIds) {
+      if (id < 0 || static_cast<uint32_t>(id) >= limits.vocab) {
+        return invalidArgument("end token id " + std::to_string(id) + " of a vocabulary of " +
+                               std::to_string(limits.vocab));
+      }
+    }
+    // A prompt over the limits is refused by the engine, which names them.
+    const uint64_t rows = limits.kvRows >= promptIds.size() ? limits.kvRows - promptIds.size() + 1 : 0;
+    budget_ = std::min(options_.maxTokens, rows);
+    return Status::ok();
+  }
+
+  Status checkCancel() const {
+    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
+      return cancelled("generation was stopped after " + std::to_string(result_.tokens.size()) + " tokens");
+    }
+    return Status::ok();
+  }
+
+  bool isEnd(int32_t id) const {
+    if (options_.ignoreEos) return false;
+    if (tokenizer_ != nullptr && tokenizer_->isEndId(id)) return true;
+    return std::find(options_.endIds.begin(), options_.endIds.end(), id) != options_.endIds.end();
+  }
+
+  /// Takes a token in; false if it is the last.
+  Result<bool> accept(int32_t id) {
+    result_.tokens.push_back(id);
+    if (callbacks_.onToken && !callbacks_.onToken(id)) return cancelledByCallback();
+    if (isEnd(id)) {
+      result_.finishReason = FinishReason::kStop;
+      return false;
+    }
+    // A head may be wider than the vocabulary: such an id has no text.
+    if (decoder_ && static_cast<uint32_t>(id) < tokenizer_->image().tokenCount()) {
+      FIRN_ASSIGN_OR_RETURN(const std::string piece, decoder_->push(id));
+      result_.text += piece;
+      if (!piece.empty() && callbacks_.onText && !callbacks_.onText(piece)) return cancelledByCallback();
+    }
+    return result_.tokens.size() < budget_;
+  }
+
+  Status cancelledByCallback() const {
+    return cancelled("generation was stopped by its receiver after " + std::to_string(result_.tokens.size()) +
+                     " tokens");
+  }
+
+  TextEngine& engine_;
+  const Tokenizer* tokenizer_;
+  const GenerateOptions& options_;
+  const GenerateCallbacks& callbacks_;
+  std::optional<StreamDecoder> decoder_;
+  GenerateResult result_;
+  uint64_t budget_ = 0;
+};
+
+}  // namespace
+
+std::string_view finishReasonName(FinishReason reason) { return reason == FinishReason::kStop ? "stop" : "length"; }
+
+Result<GenerateResult> generate(TextEngine& engine, const Tokenizer* tokenizer, std::span<const int32_t> promptIds,
+                                const GenerateOptions& options, const GenerateCallbacks& callbacks) {
+  return Generation(engine, tokenizer, options, callbacks).run(promptIds);
+}
+
+}  // namespace firn::genai

@@ -1,0 +1,77 @@
+#include "genai/sampler/sampler.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace firn::genai {
+namespace {
+
+constexpr float kMaxTemperature = 1e6F;
+constexpr uint64_t kPcgMultiplier = 6364136223846793005ULL;
+constexpr uint64_t kPcgIncrement = 1442695040888963407ULL;
+
+}  // namespace
+
+Result<int32_t> argmax(std::span<const float> logits) {
+  if (logits.empty()) return invalidArgument("no logits to choose a token from");
+  int32_t best = -1;
+  float most = 0;
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if (std::isnan(logits[id]) || (best >= 0 && !(logits[id] > most))) continue;
+    best = static_cast<int32_t>(id);
+    most = logits[id];
+  }
+  if (best < 0) return internalError("every one of " + std::to_string(logits.size()) + " logits is NaN");
+  return best;
+}
+
+Pcg32::Pcg32(uint64_t seed) : state_((kPcgIncrement + seed) * kPcgMultiplier + kPcgIncrement) {}
+
+uint32_t Pcg32::next() {
+  const uint64_t old = state_;
+  state_ = old * kPcgMultiplier + kPcgIncrement;
+  const auto shifted = static_cast<uint32_t>(((old >> 18) ^ old) >> 27);
+  const auto rotation = static_cast<uint32_t>(old >> 59);
+  return shifted >> rotation | shifted << (-rotation & 31);
+}
+
+double Pcg32::uniform() {
+  const uint64_t high = next();
+  const uint64_t low = next();
+  return static_cast<double>((high << 32 | low) >> 11) * 0x1p-53;
+}
+
+Result<Sampler> Sampler::make(const SamplerOptions& options) {
+  if (!(options.temperature >= 0 && options.temperature <= kMaxTemperature)) {
+    return invalidArgument("temperature is " + std::to_string(options.temperature) +
+                           "; it must be from 0 (greedy) to 1000000");
+  }
+  return Sampler(options);
+}
+
+Result<int32_t> Sampler::sample(std::span<const float> logits) {
+  FIRN_ASSIGN_OR_RETURN(const int32_t best, argmax(logits));
+  const float most = logits[static_cast<size_t>(best)];
+  if (options_.temperature < kGreedyTemperature || most == -std::numeric_limits<float>::infinity()) return best;
+  weights_.resize(logits.size());
+  double sum = 0;
+  for (size_t id = 0; id < logits.size(); ++id) {
+    // Equal to the maximum first: Inf - Inf would be NaN.
+    const double exponent = logits[id] == most ? 0.0 : (double{logits[id]} - most) / options_.temperature;
+    weights_[id] = std::isnan(logits[id]) ? 0.0 : std::exp(exponent);
+    sum += weights_[id];
+  }
+  const double target = random_.uniform() * sum;
+  double reached = 0;
+  int32_t last = best;
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if (weights_[id] == 0) continue;
+    reached += weights_[id];
+    last = static_cast<int32_t>(id);
+    if (target < reached) return last;
+  }
+  return last;  // rounding made target == sum
+}
+
+}  // namespace firn::genai

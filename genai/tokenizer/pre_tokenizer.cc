@@ -1,0 +1,117 @@
+#include "genai/tokenizer/pre_tokenizer.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace firn::genai {
+namespace {
+
+// \s of the expressions' own engines is Unicode's White_Space; PCRE2's \s has U+180E besides. So spaces are spelled
+// out: U+0009 to U+000D, U+0085 and \p{Z} are exactly White_Space.
+#define FIRN_SPACE R"(\t-\r\x{85}\p{Z})"
+
+// The tokenizer of GPT-2 (encoder.py of its release, 2019).
+constexpr std::string_view kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^)" FIRN_SPACE R"(\p{L}\p{N}]+|[)" FIRN_SPACE
+    R"(]+(?![^)" FIRN_SPACE R"(])|[)" FIRN_SPACE R"(]+)";
+
+// Llama 3's (its tokenizer.json).
+constexpr std::string_view kLlama3Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^)" FIRN_SPACE
+    R"(\p{L}\p{N}]+[\r\n]*|[)" FIRN_SPACE R"(]*[\r\n]+|[)" FIRN_SPACE R"(]+(?![^)" FIRN_SPACE R"(])|[)" FIRN_SPACE
+    R"(]+)";
+#undef FIRN_SPACE
+
+// Each digit alone, as the Digits pre-tokenizer of tokenizer.json does.
+constexpr std::string_view kDigitPattern = R"(\p{N})";
+
+const PreTokenizerRow kRows[] = {
+    {" gpt-2 gpt2 default phi-2 olmo mpt ", {kGpt2Pattern}, false, false},
+    {" smollm starcoder refact codeshell ", {kDigitPattern, kGpt2Pattern}, false, false},
+    {" llama-bpe llama3 llama-v3 ", {kLlama3Pattern}, true, true},
+};
+
+struct CodeDeleter {
+  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+};
+struct MatchDeleter {
+  void operator()(pcre2_match_data* match) const { pcre2_match_data_free(match); }
+};
+struct ContextDeleter {
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
+
+}  // namespace
+
+struct PreTokenizer::Pattern {
+  std::unique_ptr<pcre2_code, CodeDeleter> code;
+};
+
+Result<const PreTokenizerRow*> findPreTokenizer(std::string_view name) {
+  const std::string wanted = " " + std::string(name.empty() ? "default" : name) + " ";
+  std::string known;
+  for (const PreTokenizerRow& row : kRows) {
+    if (name.find(' ') == std::string_view::npos && row.names.find(wanted) != std::string_view::npos) return &row;
+    known += row.names.substr(1);
+  }
+  known.pop_back();
+  return unsupported("unsupported pre-tokenizer '" + std::string(name) + "'; firn knows " + known);
+}
+
+Result<PreTokenizer> PreTokenizer::make(const PreTokenizerRow& row) {
+  std::vector<Pattern> patterns;
+  for (const std::string_view pattern : row.patterns) {
+    int error = 0;
+    size_t where = 0;
+    pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                     PCRE2_UTF | PCRE2_UCP, &error, &where, nullptr);
+    if (code == nullptr) {
+      return internalError("pre-tokenizer: PCRE2 error " + std::to_string(error) + " at " + std::to_string(where) +
+                           " of " + std::string(pattern));
+    }
+    patterns.push_back({std::unique_ptr<pcre2_code, CodeDeleter>(code)});
+    // Without a JIT for this machine the interpreter gives the same matches.
+    (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+  }
+  return PreTokenizer(std::move(patterns));
+}
+
+PreTokenizer::PreTokenizer(std::vector<Pattern> patterns) : patterns_(std::move(patterns)) {}
+PreTokenizer::PreTokenizer(PreTokenizer&&) noexcept = default;
+PreTokenizer& PreTokenizer::operator=(PreTokenizer&&) noexcept = default;
+PreTokenizer::~PreTokenizer() = default;
+
+Status PreTokenizer::split(std::string_view text, const Visitor& visit) const { return splitFrom(0, text, visit); }
+
+Status PreTokenizer::splitFrom(size_t pattern, std::string_view text, const Visitor& visit) const {
+  if (pattern == patterns_.size()) {
+    visit(text);
+    return Status::ok();
+  }
+  const std::unique_ptr<pcre2_match_data, MatchDeleter> match(pcre2_match_data_create(1, nullptr));
+  const std::unique_ptr<pcre2_match_context, ContextDeleter> context(pcre2_match_context_create(nullptr));
+  if (match == nullptr || context == nullptr) return resourceExhausted("pre-tokenizer: no memory for a match");
+  // The expressions are linear, so a limit on their steps would be a limit on the text.
+  pcre2_set_match_limit(context.get(), UINT32_MAX);
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  size_t done = 0;
+  while (done < text.size()) {
+    const int rc = pcre2_match(patterns_[pattern].code.get(), subject, text.size(), done, PCRE2_NO_UTF_CHECK,
+                               match.get(), context.get());
+    if (rc == PCRE2_ERROR_NOMATCH) break;
+    if (rc < 0) return resourceExhausted("pre-tokenizer: PCRE2 error " + std::to_string(rc) + " while splitting text");
+    const size_t* ends = pcre2_get_ovector_pointer(match.get());
+    if (ends[1] <= ends[0]) return internalError("pre-tokenizer: an expression matched nothing");
+    if (ends[0] > done) FIRN_RETURN_IF_ERROR(splitFrom(pattern + 1, text.substr(done, ends[0] - done), visit));
+    FIRN_RETURN_IF_ERROR(splitFrom(pattern + 1, text.substr(ends[0], ends[1] - ends[0]), visit));
+    done = ends[1];
+  }
+  if (done == text.size()) return Status::ok();
+  return splitFrom(pattern + 1, text.substr(done), visit);
+}
+
+}  // namespace firn::genai

@@ -1,0 +1,23 @@
+#include "genai/tokenizer/utf8.h"
+
+namespace firn::genai {
+
+Utf8Span firstCharacter(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  if (lead < 0x80) return {Utf8Kind::kValid, 1};
+  if (lead < 0xC2 || lead > 0xF4) return {Utf8Kind::kInvalid, 1};
+  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  // The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4).
+  uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  for (size_t i = 1; i < length; ++i) {
+    if (i == text.size()) return {Utf8Kind::kIncomplete, i};
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte < low || byte > high) return {Utf8Kind::kInvalid, i};
+    low = 0x80;
+    high = 0xBF;
+  }
+  return {Utf8Kind::kValid, length};
+}
+
+}  // namespace firn::genai
