@@ -1,0 +1,156 @@
+#include "tests/golden/reference_model.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "kernels/reference/add.h"
+#include "kernels/reference/attention.h"
+#include "kernels/reference/embed.h"
+#include "kernels/reference/linear.h"
+#include "kernels/reference/mul.h"
+#include "kernels/reference/rms_norm.h"
+#include "kernels/reference/rope.h"
+#include "kernels/reference/silu.h"
+#include "kernels/reference/state_write.h"
+
+namespace firn::golden {
+namespace {
+
+using import::LinearSpec;
+using import::TensorView;
+using reference::Matrix;
+using reference::WeightView;
+
+WeightView weightView(const TensorView& tensor) {
+  const uint64_t columns = tensor.dims.back();
+  const uint64_t rows = tensor.dims.size() == 1 ? 1 : tensor.dims.front();
+  return {tensor.type, tensor.bytes.data(), rows, columns, columns};
+}
+
+Matrix matrix(std::vector<float>& values, uint64_t rows) {
+  return {values.data(), rows, values.size() / rows, values.size() / rows};
+}
+
+reference::ConstMatrix matrix(const std::vector<float>& values, uint64_t rows) {
+  return {values.data(), rows, values.size() / rows, values.size() / rows};
+}
+
+std::vector<float> project(const LinearSpec& spec, const std::vector<float>& in, uint64_t rows) {
+  const WeightView weight = weightView(spec.weight);
+  std::vector<float> out(rows * weight.rows);
+  const WeightView bias = spec.bias ? weightView(*spec.bias) : WeightView{};
+  reference::linear({.in = matrix(in, rows), .weight = weight, .bias = bias, .out = matrix(out, rows)});
+  return out;
+}
+
+std::vector<float> normalize(const TensorView& weight, const std::vector<float>& x, uint64_t rows, float epsilon) {
+  std::vector<float> out(x.size());
+  reference::rmsNorm(
+      {.in = matrix(x, rows), .weight = weightView(weight), .out = matrix(out, rows), .epsilon = epsilon});
+  return out;
+}
+
+void addTo(std::vector<float>& x, const std::vector<float>& delta, uint64_t rows) {
+  reference::add({.a = matrix(std::as_const(x), rows), .b = matrix(delta, rows), .out = matrix(x, rows)});
+}
+
+/// Activations [m, heads * headDim] seen as heads.
+template <typename View, typename Values>
+View headsView(Values& values, uint64_t heads, uint64_t headDim) {
+  return {values.data(), values.size() / (heads * headDim), heads, headDim, heads * headDim, headDim};
+}
+
+reference::ConstHeads asConst(const reference::Heads& heads) {
+  return {heads.data, heads.rows, heads.heads, heads.headDim, heads.rowStride, heads.headStride};
+}
+
+}  // namespace
+
+struct ReferenceModel::Chunk {
+  std::vector<int32_t> positions;
+  uint64_t rows() const { return positions.size(); }
+};
+
+ReferenceModel::ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows)
+    : model_(model),
+      cacheRows_(cacheRows),
+      // Rows never written must not matter, so they hold the worst.
+      cache_(model.layers.size() * 2 * model.kvHeads * cacheRows * model.headDim,
+             std::numeric_limits<float>::quiet_NaN()),
+      mask_(cacheRows, 0) {}
+
+reference::Heads ReferenceModel::cache(uint64_t layer, uint64_t keyOrValue) {
+  const uint64_t headSize = cacheRows_ * model_.headDim;
+  float* data = cache_.data() + (layer * 2 + keyOrValue) * model_.kvHeads * headSize;
+  return {data, cacheRows_, model_.kvHeads, model_.headDim, model_.headDim, headSize};
+}
+
+void ReferenceModel::rotate(std::vector<float>& vectors, uint64_t heads, const Chunk& chunk) const {
+  reference::rope({.in = headsView<reference::ConstHeads>(vectors, heads, model_.headDim),
+                   .out = headsView<reference::Heads>(vectors, heads, model_.headDim),
+                   .positions = chunk.positions.data(),
+                   .freqs = model_.rope.freqs.data(),
+                   .dims = model_.rope.dims,
+                   .pairing = static_cast<reference::RopePairing>(model_.rope.pairing),
+                   .magnitude = model_.rope.magnitude});
+}
+
+void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t index, const Chunk& chunk,
+                                    std::vector<float>& x) {
+  const std::vector<float> normed = normalize(layer.attnNorm, x, chunk.rows(), model_.normEpsilon);
+  std::vector<float> q = project(layer.q, normed, chunk.rows());
+  std::vector<float> k = project(layer.k, normed, chunk.rows());
+  const std::vector<float> v = project(layer.v, normed, chunk.rows());
+  rotate(q, model_.heads, chunk);
+  rotate(k, model_.kvHeads, chunk);
+  const reference::Heads keys = cache(index, 0);
+  const reference::Heads values = cache(index, 1);
+  const auto append = [&](const std::vector<float>& rows, const reference::Heads& to) {
+    reference::stateWrite({.in = headsView<reference::ConstHeads>(rows, model_.kvHeads, model_.headDim),
+                           .cache = to,
+                           .row0 = past_,
+                           .valid = chunk.rows()});
+  };
+  append(k, keys);
+  append(v, values);
+  std::vector<float> mixed(q.size());
+  reference::attention({.query = headsView<reference::ConstHeads>(q, model_.heads, model_.headDim),
+                        .keys = asConst(keys),
+                        .values = asConst(values),
+                        .mask = mask_.data(),
+                        .context = cacheRows_,
+                        .row0 = past_,
+                        .scale = model_.attentionScale,
+                        .out = headsView<reference::Heads>(mixed, model_.heads, model_.headDim)});
+  addTo(x, project(layer.o, mixed, chunk.rows()), chunk.rows());
+}
+
+void ReferenceModel::feedForwardBlock(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& x) const {
+  const std::vector<float> normed = normalize(layer.ffnNorm, x, chunk.rows(), model_.normEpsilon);
+  std::vector<float> gate = project(layer.gate, normed, chunk.rows());
+  const std::vector<float> up = project(layer.up, normed, chunk.rows());
+  const Matrix gated = matrix(gate, chunk.rows());
+  reference::silu({.in = matrix(std::as_const(gate), chunk.rows()), .out = gated});
+  reference::mul({.a = matrix(std::as_const(gate), chunk.rows()), .b = matrix(up, chunk.rows()), .out = gated});
+  addTo(x, project(layer.down, gate, chunk.rows()), chunk.rows());
+}
+
+std::vector<float> ReferenceModel::run(std::span<const int32_t> ids) {
+  Chunk chunk{.positions = std::vector<int32_t>(ids.size())};
+  std::iota(chunk.positions.begin(), chunk.positions.end(), static_cast<int32_t>(past_));
+  std::fill_n(mask_.begin() + static_cast<int64_t>(past_), ids.size(), uint8_t{1});
+  std::vector<float> x(ids.size() * model_.embed);
+  reference::embed({.ids = ids.data(), .table = weightView(model_.embedding), .out = matrix(x, ids.size())});
+  for (uint64_t i = 0; i < model_.layers.size(); ++i) {
+    attentionBlock(model_.layers[i], i, chunk, x);
+    feedForwardBlock(model_.layers[i], chunk, x);
+  }
+  past_ += ids.size();
+  const std::vector<float> normed = normalize(model_.outputNorm, x, ids.size(), model_.normEpsilon);
+  const LinearSpec tied{.weight = model_.embedding, .bias = {}};
+  return project(model_.head ? *model_.head : tied, normed, ids.size());
+}
+
+}  // namespace firn::golden

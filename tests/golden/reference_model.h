@@ -1,0 +1,38 @@
+// A whole decoder as a plain loop over kernels/reference: no compiler, no blob, no device. The independent check that
+// import and kernels are right, and what a compiled program for the reference target must agree with.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/import/model_spec.h"
+#include "kernels/reference/view.h"
+
+namespace firn::golden {
+
+/// One conversation of `model`, which must outlive it. Memory and time as of an unoptimized fp32 model.
+class ReferenceModel {
+ public:
+  /// `cacheRows`: how many tokens run() may be given in all.
+  ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows);
+
+  /// Appends `ids` (one chunk of any length) and returns the logits f32[ids.size(), vocab].
+  std::vector<float> run(std::span<const int32_t> ids);
+
+ private:
+  struct Chunk;
+
+  void attentionBlock(const import::LayerSpec& layer, uint64_t index, const Chunk& chunk, std::vector<float>& x);
+  void feedForwardBlock(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& x) const;
+  void rotate(std::vector<float>& vectors, uint64_t heads, const Chunk& chunk) const;
+  reference::Heads cache(uint64_t layer, uint64_t keyOrValue);
+
+  const import::ModelSpec& model_;
+  uint64_t cacheRows_;
+  uint64_t past_ = 0;
+  std::vector<float> cache_;   ///< [layer][K, V][kvHead][cacheRows][headDim]
+  std::vector<uint8_t> mask_;  ///< [cacheRows]
+};
+
+}  // namespace firn::golden

@@ -1,0 +1,130 @@
+// Imported tiny models through the reference kernels, against logits recorded with Hugging Face transformers in fp32.
+#include "tests/golden/reference_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/import/import.h"
+#include "tests/golden/safetensors.h"
+
+namespace firn::golden {
+namespace {
+
+/// Largest difference allowed in a logit: both sides are fp32 with sums in different orders.
+constexpr float kTolerance = 2e-4F;
+
+struct Case {
+  std::string name;      ///< for the test's name
+  std::string model;     ///< GGUF under tests/data
+  std::string expected;  ///< safetensors under tests/data/expected
+  std::string logits = "logits";
+};
+
+std::vector<int32_t> narrow(const std::vector<int64_t>& ids) { return {ids.begin(), ids.end()}; }
+
+float largestDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  float largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float difference = std::fabs(a[i] - b[i]);
+    if (!(difference <= largest)) largest = difference;  // NaN stays
+    if (std::isnan(difference)) break;
+  }
+  return largest;
+}
+
+class ReferenceModelTest : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    Result<import::ModelSpec> spec = import::importModel("tests/data/" + GetParam().model);
+    ASSERT_TRUE(spec.isOk()) << spec.status().toString();
+    spec_ = *std::move(spec);
+    const std::string path = "tests/data/expected/" + GetParam().expected;
+    Result<Safetensors> file = Safetensors::open(path);
+    ASSERT_TRUE(file.isOk()) << file.status().toString();
+    const Result<std::vector<int64_t>> ids = file->integers("ids");
+    const Result<std::vector<float>> logits = file->floats(GetParam().logits);
+    ASSERT_TRUE(ids.isOk() && logits.isOk());
+    ids_ = narrow(*ids);
+    logits_ = *logits;
+    ASSERT_EQ(logits_.size(), ids_.size() * spec_.vocab);
+    if (!file->has("greedy")) return;
+    const Result<std::vector<int64_t>> greedy = file->integers("greedy");
+    const Result<std::vector<float>> margins = file->floats("greedy_margin");
+    ASSERT_TRUE(greedy.isOk() && margins.isOk());
+    greedy_ = narrow(*greedy);
+    margins_ = *margins;
+  }
+
+  std::vector<float> runInChunks(uint64_t chunk) const {
+    ReferenceModel model(spec_, ids_.size());
+    std::vector<float> logits;
+    for (uint64_t first = 0; first < ids_.size(); first += chunk) {
+      const uint64_t count = std::min(chunk, ids_.size() - first);
+      const std::vector<float> part = model.run(std::span(ids_).subspan(first, count));
+      logits.insert(logits.end(), part.begin(), part.end());
+    }
+    return logits;
+  }
+
+  import::ModelSpec spec_;
+  std::vector<int32_t> ids_;
+  std::vector<float> logits_;
+  std::vector<int32_t> greedy_;
+  std::vector<float> margins_;
+};
+
+TEST_P(ReferenceModelTest, LogitsOfEveryPosition) {
+  const std::vector<float> logits = runInChunks(ids_.size());
+  ASSERT_EQ(logits.size(), logits_.size());
+  const float difference = largestDifference(logits, logits_);
+  RecordProperty("largest_difference", std::to_string(difference));
+  EXPECT_LE(difference, kTolerance);
+}
+
+TEST_P(ReferenceModelTest, ChunksChangeNoBit) {
+  const std::vector<float> whole = runInChunks(ids_.size());
+  EXPECT_EQ(runInChunks(1), whole);
+  EXPECT_EQ(runInChunks(17), whole);
+}
+
+class GreedyTest : public ReferenceModelTest {};
+
+TEST_P(GreedyTest, Tokens) {
+  ASSERT_FALSE(greedy_.empty());
+  ReferenceModel model(spec_, ids_.size() + greedy_.size());
+  std::vector<int32_t> next = ids_;
+  for (size_t step = 0; step < greedy_.size(); ++step) {
+    const std::vector<float> logits = model.run(next);
+    const auto last = logits.end() - static_cast<int64_t>(spec_.vocab);
+    const auto token = static_cast<int32_t>(std::max_element(last, logits.end()) - last);
+    // Within twice the tolerance the two best may change places.
+    if (margins_[step] > 2 * kTolerance) ASSERT_EQ(token, greedy_[step]) << "step " << step;
+    next = {greedy_[step]};
+  }
+}
+
+std::string caseName(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Quantized, ReferenceModelTest,
+                         testing::Values(Case{"q8_0", "quant/q8_0.gguf", "quant.safetensors", "q8_0"},
+                                         Case{"q4_0", "quant/q4_0.gguf", "quant.safetensors", "q4_0"},
+                                         Case{"q4_1", "quant/q4_1.gguf", "quant.safetensors", "q4_1"}),
+                         caseName);
+
+const auto kUnquantized =
+    testing::Values(Case{"llama", "gguf/llama.gguf", "llama.safetensors"},
+                    Case{"llama3_rope", "gguf/llama3-rope.gguf", "llama3-rope.safetensors"},
+                    Case{"linear_rope_bias", "gguf/llama-bias-linear-rope.gguf", "llama-bias-linear-rope.safetensors"},
+                    Case{"tied_bf16", "gguf/llama-tied-bf16.gguf", "llama-tied-bf16.safetensors"},
+                    Case{"yarn", "gguf/llama-yarn.gguf", "llama-yarn.safetensors"});
+
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceModelTest, kUnquantized, caseName);
+INSTANTIATE_TEST_SUITE_P(Models, GreedyTest, kUnquantized, caseName);
+
+}  // namespace
+}  // namespace firn::golden
