@@ -23,10 +23,10 @@ inline constexpr uint64_t kNoTokenLimit = UINT64_MAX;
 /// How to generate.
 struct GenerateOptions {
   uint64_t maxTokens = kNoTokenLimit;  ///< 0: run the prompt, produce nothing
-  SamplerOptions sampler;              ///< greedy by default
+  SamplerOptions sampler = {};         ///< greedy by default
   bool ignoreEos = false;              ///< true: end tokens are like any other
   /// Ids to stop at besides the tokenizer's; the only ones without a tokenizer.
-  std::vector<int32_t> endIds;
+  std::vector<int32_t> endIds = {};
   /// Set from any thread to stop before the next step; then generate() fails with cancelled. May be null.
   const std::atomic<bool>* cancel = nullptr;
 };

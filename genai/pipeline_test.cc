@@ -1,0 +1,186 @@
+#include "genai/pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "genai/engine_fake.h"
+#include "genai/tokenizer/test_vocabulary.h"
+
+namespace firn::genai {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr EngineLimits kLimits{.maxPromptTokens = 256, .kvRows = 320, .vocab = 512};
+constexpr int32_t kEnd = 511;
+
+/// Says `script`, then the end token for ever.
+EngineFake scripted(std::vector<int32_t> script, size_t promptTokens) {
+  return EngineFake(kLimits, [script, promptTokens](std::span<const int32_t> tokens) {
+    const size_t step = tokens.size() - promptTokens;
+    return step < script.size() ? script[step] : kEnd;
+  });
+}
+
+std::vector<int32_t> prompt(size_t n) { return std::vector<int32_t>(n, 5); }
+
+class Pipeline : public ::testing::Test {
+ protected:
+  TestVocabulary vocabulary_;
+  Tokenizer tokenizer_ = vocabulary_.tokenizer("smollm");
+};
+
+TEST_F(Pipeline, stopsAtTheEndToken) {
+  std::vector<int32_t> script = *tokenizer_.encode("hello 日本");
+  EngineFake engine = scripted(script, 3);
+  std::string streamed;
+  std::vector<int32_t> tokens;
+  GenerateCallbacks callbacks;
+  callbacks.onText = [&](std::string_view piece) {
+    EXPECT_FALSE(piece.empty());
+    streamed += piece;
+    return true;
+  };
+  callbacks.onToken = [&](int32_t id) {
+    tokens.push_back(id);
+    return true;
+  };
+  auto result = generate(engine, &tokenizer_, prompt(3), {}, callbacks);
+  ASSERT_TRUE(result.isOk()) << result.status().toString();
+  EXPECT_EQ(result->text, "hello 日本");
+  EXPECT_EQ(streamed, result->text);
+  script.push_back(kEnd);
+  EXPECT_EQ(result->tokens, script);
+  EXPECT_EQ(tokens, script);
+  EXPECT_EQ(result->promptTokens, 3U);
+  EXPECT_EQ(result->finishReason, FinishReason::kStop);
+  EXPECT_EQ(finishReasonName(result->finishReason), "stop");
+  EXPECT_GT(result->ttftMs, 0);
+  EXPECT_GT(result->decodeTokensPerS, 0);
+  // The end token itself was never run.
+  EXPECT_EQ(engine.tokens().size(), 3 + script.size() - 1);
+}
+
+TEST_F(Pipeline, endTokenFirstGivesEmptyText) {
+  EngineFake engine = scripted({}, 2);
+  auto result = generate(engine, &tokenizer_, prompt(2));
+  ASSERT_TRUE(result.isOk());
+  EXPECT_EQ(result->text, "");
+  EXPECT_THAT(result->tokens, ElementsAre(kEnd));
+  EXPECT_EQ(result->finishReason, FinishReason::kStop);
+  EXPECT_EQ(result->decodeTokensPerS, 0);
+}
+
+TEST_F(Pipeline, maxTokensAreExact) {
+  for (const uint64_t most : {0U, 1U, 2U, 3U}) {
+    EngineFake engine = scripted({7, 8, 9, 10, 11}, 4);
+    auto result = generate(engine, &tokenizer_, prompt(4), {.maxTokens = most});
+    ASSERT_TRUE(result.isOk());
+    EXPECT_EQ(result->tokens.size(), most);
+    EXPECT_EQ(result->finishReason, FinishReason::kLength);
+    EXPECT_EQ(finishReasonName(result->finishReason), "length");
+    EXPECT_EQ(result->promptTokens, 4U);
+  }
+}
+
+TEST_F(Pipeline, capacityIsRowsMinusPromptPlusOne) {
+  const std::pair<size_t, size_t> cases[] = {{6, 315}, {256, 65}, {1, 320}};
+  for (const auto& [n, expected] : cases) {
+    EngineFake engine = scripted({}, n);
+    auto result = generate(engine, &tokenizer_, prompt(n), {.maxTokens = 1000, .ignoreEos = true});
+    ASSERT_TRUE(result.isOk()) << result.status().toString();
+    EXPECT_EQ(result->tokens.size(), expected);
+    EXPECT_EQ(result->finishReason, FinishReason::kLength);
+    EXPECT_EQ(engine.position(), kLimits.kvRows);
+  }
+}
+
+TEST_F(Pipeline, worksWithoutATokenizer) {
+  EngineFake engine = scripted({7, 8, 9}, 1);
+  GenerateCallbacks callbacks;
+  callbacks.onText = [](std::string_view) {
+    ADD_FAILURE();
+    return true;
+  };
+  auto result = generate(engine, nullptr, prompt(1), {.endIds = {9}}, callbacks);
+  ASSERT_TRUE(result.isOk());
+  EXPECT_THAT(result->tokens, ElementsAre(7, 8, 9));
+  EXPECT_EQ(result->finishReason, FinishReason::kStop);
+  EXPECT_EQ(result->text, "");
+}
+
+TEST_F(Pipeline, aHeadWiderThanTheVocabularyHasNoTextThere) {
+  EngineLimits wide = kLimits;
+  wide.vocab = 600;
+  EngineFake engine(wide, [](std::span<const int32_t>) { return 599; });
+  auto result = generate(engine, &tokenizer_, prompt(1), {.maxTokens = 2});
+  ASSERT_TRUE(result.isOk()) << result.status().toString();
+  EXPECT_THAT(result->tokens, ElementsAre(599, 599));
+  EXPECT_EQ(result->text, "");
+}
+
+TEST_F(Pipeline, anUnfinishedCharacterIsDropped) {
+  std::vector<int32_t> script = *tokenizer_.encode("é😸");
+  script.pop_back();
+  EngineFake engine = scripted(script, 1);
+  auto result = generate(engine, &tokenizer_, prompt(1));
+  ASSERT_TRUE(result.isOk());
+  EXPECT_EQ(result->text, "é");
+}
+
+TEST_F(Pipeline, refusesBeforeAnyWork) {
+  EngineFake engine = scripted({}, 1);
+  const auto message = [&](size_t n, const GenerateOptions& options) {
+    const auto result = generate(engine, &tokenizer_, prompt(n), options);
+    EXPECT_FALSE(result.isOk());
+    return result.status().message();
+  };
+  EXPECT_EQ(message(0, {}), "prompt has no tokens");
+  EXPECT_THAT(message(257, {}), HasSubstr("257"));
+  EXPECT_THAT(message(400, {}), HasSubstr("400"));
+  EXPECT_THAT(message(1, {.sampler = {.temperature = -1}}), HasSubstr("temperature"));
+  EXPECT_THAT(message(1, {.endIds = {512}}), HasSubstr("512"));
+  EXPECT_THAT(message(1, {.endIds = {-1}}), HasSubstr("-1"));
+  EXPECT_THAT(engine.tokens(), IsEmpty());
+  // It still answers.
+  EXPECT_TRUE(generate(engine, &tokenizer_, prompt(1)).isOk());
+}
+
+TEST_F(Pipeline, cancelStopsBetweenSteps) {
+  EngineFake engine = scripted({7, 8, 9}, 1);
+  std::atomic<bool> cancel = true;
+  GenerateOptions options{.cancel = &cancel};
+  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), options).status().code(), Code::kCancelled);
+  EXPECT_THAT(engine.tokens(), IsEmpty());
+
+  cancel = false;
+  GenerateCallbacks callbacks;
+  callbacks.onToken = [&](int32_t id) {
+    cancel = id == 8;
+    return true;
+  };
+  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), options, callbacks).status().code(), Code::kCancelled);
+  EXPECT_EQ(engine.position(), 2U);
+
+  callbacks.onToken = [](int32_t) { return false; };
+  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
+  callbacks.onToken = nullptr;
+  callbacks.onText = [](std::string_view) { return false; };
+  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
+}
+
+TEST_F(Pipeline, samplingDependsOnTheSeedOnly) {
+  EngineLimits limits = kLimits;
+  const auto run = [&](uint64_t seed) {
+    EngineFake engine(limits, [](std::span<const int32_t>) { return 3; });
+    return generate(engine, nullptr, prompt(2), {.maxTokens = 50, .sampler = {.temperature = 50, .seed = seed}})
+        ->tokens;
+  };
+  EXPECT_EQ(run(1), run(1));
+  EXPECT_NE(run(1), run(2));
+}
+
+}  // namespace
+}  // namespace firn::genai

@@ -1,0 +1,106 @@
+#include "genai/sampler/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace firn::genai {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+int32_t best(std::vector<float> logits) { return *argmax(logits); }
+
+TEST(Argmax, lowestIdAmongEqualsAndNaNNeverWins) {
+  EXPECT_EQ(best({1, 3, 3, 2}), 1);
+  EXPECT_EQ(best({-0.0F, 0.0F}), 0);
+  EXPECT_EQ(best({kNan, -5, kNan, -4, kNan}), 3);
+  EXPECT_EQ(best({-kInf, -kInf}), 0);
+  EXPECT_EQ(best({kNan, -kInf}), 1);
+  EXPECT_EQ(best({1, kInf, kInf}), 1);
+  EXPECT_FALSE(argmax({}).isOk());
+  const float nan[] = {kNan, kNan};
+  EXPECT_EQ(argmax(nan).status().code(), Code::kInternal);
+}
+
+TEST(Sampler, refusesBadTemperatures) {
+  for (const float t : {-1.0F, -1e-9F, kNan, kInf, -kInf, 2e6F}) {
+    EXPECT_EQ(Sampler::make({.temperature = t}).status().code(), Code::kInvalidArgument) << t;
+  }
+}
+
+TEST(Sampler, greedyWhateverTheSeed) {
+  const float logits[] = {0, 2, 2, 1.9999F};
+  for (const float t : {0.0F, -0.0F, 1e-9F}) {
+    for (const uint64_t seed : {0ULL, 1ULL, ~0ULL}) {
+      Sampler sampler = *Sampler::make({.temperature = t, .seed = seed});
+      for (int i = 0; i < 20; ++i) EXPECT_EQ(*sampler.sample(logits), 1);
+    }
+  }
+}
+
+// The share of each id in many draws, against softmax(logits / temperature) computed by hand.
+void expectShares(float temperature, const std::vector<double>& expected) {
+  std::vector<float> logits;
+  for (const double p : {0.1, 0.2, 0.3, 0.4}) logits.push_back(static_cast<float>(std::log(p)));
+  Sampler sampler = *Sampler::make({.temperature = temperature, .seed = 42});
+  std::vector<double> count(4);
+  constexpr int kDraws = 100000;
+  for (int i = 0; i < kDraws; ++i) ++count[static_cast<size_t>(*sampler.sample(logits))];
+  for (size_t id = 0; id < 4; ++id) {
+    // Five standard deviations.
+    EXPECT_NEAR(count[id] / kDraws, expected[id], 5 * std::sqrt(0.25 / kDraws)) << temperature << " id " << id;
+  }
+}
+
+TEST(Sampler, drawsBySoftmaxOfTheTemperature) {
+  expectShares(1, {0.1, 0.2, 0.3, 0.4});
+  expectShares(0.5, {0.033333, 0.133333, 0.3, 0.533333});
+  expectShares(2, {0.1627, 0.230093, 0.281805, 0.325401});
+}
+
+TEST(Sampler, sameSeedSameTokens) {
+  const std::vector<float> logits(100, 0.0F);
+  Sampler a = *Sampler::make({.temperature = 1, .seed = 9});
+  Sampler b = *Sampler::make({.temperature = 1, .seed = 9});
+  Sampler c = *Sampler::make({.temperature = 1, .seed = 10});
+  int differing = 0;
+  for (int i = 0; i < 200; ++i) {
+    const int32_t id = *a.sample(logits);
+    EXPECT_EQ(id, *b.sample(logits));
+    if (id != *c.sample(logits)) ++differing;
+  }
+  EXPECT_GT(differing, 150);
+}
+
+TEST(Sampler, impossibleLogitsAreNeverDrawn) {
+  Sampler sampler = *Sampler::make({.temperature = 100, .seed = 1});
+  const float some[] = {kNan, 0, -kInf, 1, kNan};
+  const float infinite[] = {5, kInf, kNan, kInf};
+  const float none[] = {-kInf, -kInf};
+  for (int i = 0; i < 1000; ++i) {
+    const int32_t id = *sampler.sample(some);
+    EXPECT_TRUE(id == 1 || id == 3) << id;
+    const int32_t other = *sampler.sample(infinite);
+    EXPECT_TRUE(other == 1 || other == 3) << other;
+    EXPECT_EQ(*sampler.sample(none), 0);
+  }
+  EXPECT_FALSE(sampler.sample({}).isOk());
+}
+
+TEST(Pcg32, givesTheNumbersOfItsReference) {
+  // pcg_oneseq_64_xsh_rr_32 seeded with 42, from the formulas of the paper in exact integers.
+  Pcg32 random(42);
+  const uint32_t expected[] = {0xC2F57BD6U, 0x6B07C4A9U, 0x72B7B29BU, 0x44215383U, 0xF5AF5EADU, 0x68BEB632U};
+  for (const uint32_t value : expected) EXPECT_EQ(random.next(), value);
+  for (int i = 0; i < 1000; ++i) {
+    const double u = random.uniform();
+    EXPECT_GE(u, 0);
+    EXPECT_LT(u, 1);
+  }
+}
+
+}  // namespace
+}  // namespace firn::genai

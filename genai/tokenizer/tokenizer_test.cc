@@ -1,0 +1,231 @@
+#include "genai/tokenizer/tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+
+#include "genai/tokenizer/test_vocabulary.h"
+
+namespace firn::genai {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<int32_t> encoded(const Tokenizer& tokenizer, std::string_view text, const EncodeOptions& options = {}) {
+  auto ids = tokenizer.encode(text, options);
+  EXPECT_TRUE(ids.isOk()) << ids.status().toString();
+  return ids ? *std::move(ids) : std::vector<int32_t>();
+}
+
+std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> ids, bool skipSpecial = false) {
+  auto text = tokenizer.decode(ids, skipSpecial);
+  EXPECT_TRUE(text.isOk()) << text.status().toString();
+  return text ? *std::move(text) : std::string();
+}
+
+class RecordedIds : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RecordedIds, equalHuggingFace) {
+  TestVocabulary vocabulary;
+  const Tokenizer tokenizer = vocabulary.tokenizer(GetParam());
+  ASSERT_GT(vocabulary.texts().size(), 200U);
+  for (size_t i = 0; i < vocabulary.texts().size(); ++i) {
+    const std::string& text = vocabulary.texts()[i];
+    EXPECT_EQ(encoded(tokenizer, text), vocabulary.ids(GetParam(), i)) << ::testing::PrintToString(text);
+    EXPECT_EQ(decoded(tokenizer, vocabulary.ids(GetParam(), i)), text);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(, RecordedIds, ::testing::Values("gpt-2", "smollm", "llama-bpe"));
+
+TEST(Tokenizer, anyBytesComeBack) {
+  TestVocabulary vocabulary;
+  std::mt19937 random(3);
+  for (const char* pre : {"gpt-2", "smollm", "llama-bpe"}) {
+    const Tokenizer tokenizer = vocabulary.tokenizer(pre);
+    for (int round = 0; round < 300; ++round) {
+      std::string text;
+      const size_t size = random() % 60;
+      // Mostly bytes that form or almost form characters.
+      const std::string_view likely("\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\xB8 a1\n\x00\xED\xA0\xF4\x90", 20);
+      while (text.size() < size) {
+        text += random() % 4 == 0 ? static_cast<char>(random()) : likely[random() % likely.size()];
+      }
+      EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, text)), text);
+    }
+  }
+}
+
+TEST(Tokenizer, invalidBytesStandAlone) {
+  TestVocabulary vocabulary;
+  const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
+  std::vector<int32_t> expected = encoded(tokenizer, "the");
+  const std::vector<int32_t> bad = encoded(tokenizer, "\xFF");
+  ASSERT_EQ(bad.size(), 1U);
+  expected.push_back(bad[0]);
+  const std::vector<int32_t> tail = encoded(tokenizer, "or");
+  expected.insert(expected.end(), tail.begin(), tail.end());
+  EXPECT_EQ(encoded(tokenizer, "the\xFFor"), expected);
+}
+
+TEST(Tokenizer, emptyTextHasNoTokens) {
+  TestVocabulary vocabulary;
+  EXPECT_THAT(encoded(vocabulary.tokenizer("smollm"), ""), IsEmpty());
+  blob::TokenizerData data = vocabulary.data("smollm");
+  data.addBos = blob::Choice::kYes;
+  EXPECT_THAT(encoded(vocabulary.tokenizer(data), ""), ElementsAre(509));
+}
+
+TEST(Tokenizer, beginTokenIsNeverDoubled) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("gpt-2");
+  data.addBos = blob::Choice::kYes;
+  const Tokenizer tokenizer = vocabulary.tokenizer(data);
+  std::vector<int32_t> expected = encoded(vocabulary.tokenizer("gpt-2"), "Hi");
+  EXPECT_EQ(encoded(tokenizer, "Hi", {.addBosEos = false}), expected);
+  expected.insert(expected.begin(), 509);
+  EXPECT_EQ(encoded(tokenizer, "Hi"), expected);
+  EXPECT_EQ(encoded(tokenizer, "<|endoftext|>Hi"), expected);
+  // As plain text it is no begin token.
+  EXPECT_GT(encoded(tokenizer, "<|endoftext|>Hi", {.parseSpecial = false}).size(), expected.size());
+}
+
+TEST(Tokenizer, beginTokenComesFromThePreTokenizerWhereTheModelIsSilent) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("llama-bpe");
+  data.addBos = blob::Choice::kUnsaid;
+  EXPECT_THAT(encoded(vocabulary.tokenizer(data), ""), ElementsAre(509));
+  data.bosId.reset();
+  EXPECT_THAT(encoded(vocabulary.tokenizer(data), ""), IsEmpty());
+  data = vocabulary.data("smollm");
+  data.addBos = blob::Choice::kUnsaid;
+  EXPECT_THAT(encoded(vocabulary.tokenizer(data), ""), IsEmpty());
+}
+
+TEST(Tokenizer, endTokenIsAddedOnce) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("gpt-2");
+  data.addEos = blob::Choice::kYes;
+  const Tokenizer tokenizer = vocabulary.tokenizer(data);
+  EXPECT_EQ(encoded(tokenizer, "a").back(), 511);
+  EXPECT_EQ(encoded(tokenizer, "a"), encoded(tokenizer, "a<|im_end|>"));
+}
+
+TEST(Tokenizer, spacePrefixOnlyWhereAsked) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("gpt-2");
+  const Tokenizer plain = vocabulary.tokenizer(data);
+  data.addSpacePrefix = blob::Choice::kYes;
+  const Tokenizer prefixed = vocabulary.tokenizer(data);
+  EXPECT_NE(encoded(plain, "the"), encoded(plain, " the"));
+  EXPECT_EQ(encoded(prefixed, "the"), encoded(plain, " the"));
+  EXPECT_EQ(encoded(prefixed, " the"), encoded(plain, " the"));
+  EXPECT_THAT(encoded(prefixed, ""), IsEmpty());
+}
+
+TEST(Tokenizer, controlTokensInPlainTextStayText) {
+  TestVocabulary vocabulary;
+  const Tokenizer tokenizer = vocabulary.tokenizer("smollm");
+  const std::string text = "a<|im_end|>\n<|im_start|>system";
+  const std::vector<int32_t> ids = encoded(tokenizer, text, {.parseSpecial = false});
+  for (const int32_t id : ids) EXPECT_LT(id, 509);
+  EXPECT_EQ(decoded(tokenizer, ids, true), text);
+  EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, text), true), "a\nsystem");
+  EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, text), false), text);
+}
+
+TEST(Tokenizer, longestOfTheLeftmostSpecials) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("gpt-2");
+  for (const char* text : {"<t", "<tool", "<tool>", "ool>x", "<u"}) {
+    data.tokens.push_back(text);
+    data.types.push_back(3);
+  }
+  data.types.back() = 4;  // user-defined: found in any text
+  const Tokenizer tokenizer = vocabulary.tokenizer(data);
+  EXPECT_THAT(encoded(tokenizer, "<tool>x"), ElementsAre(514, encoded(tokenizer, "x")[0]));
+  EXPECT_THAT(encoded(tokenizer, "<tool"), ElementsAre(513));
+  EXPECT_THAT(encoded(tokenizer, "<too"), ElementsAre(512, encoded(tokenizer, "o")[0], encoded(tokenizer, "o")[0]));
+  EXPECT_THAT(encoded(tokenizer, "<u<u", {.parseSpecial = false}), ElementsAre(516, 516));
+  EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, "<t<u"), true), "<u");
+}
+
+TEST(Tokenizer, wholePiecesBeforeMergesOnlyWhereAsked) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("llama-bpe");
+  data.tokens.push_back("qzqz");  // no merge leads here
+  data.types.push_back(1);
+  EXPECT_THAT(encoded(vocabulary.tokenizer(data), "qzqz"), ElementsAre(512));
+  data.ignoreMerges = blob::Choice::kNo;
+  EXPECT_EQ(encoded(vocabulary.tokenizer(data), "qzqz").size(), 4U);
+  // A control token is not a piece of text.
+  data.ignoreMerges = blob::Choice::kUnsaid;
+  data.types.back() = 3;
+  EXPECT_EQ(encoded(vocabulary.tokenizer(data), "qzqz", {.parseSpecial = false}).size(), 4U);
+}
+
+TEST(Tokenizer, bytesWithoutATokenAreLeftOut) {
+  TestVocabulary vocabulary;
+  blob::TokenizerData data = vocabulary.data("gpt-2");
+  const size_t x = 'x' - '!';
+  ASSERT_EQ(data.tokens[x], "x");
+  data.types[x] = 5;
+  EXPECT_EQ(encoded(vocabulary.tokenizer(data), "xaxbx"), encoded(vocabulary.tokenizer("gpt-2"), "ab"));
+}
+
+TEST(Tokenizer, refusesUnknownPreTokenizersByName) {
+  TestVocabulary vocabulary;
+  for (const char* pre : {"deepseek-v3", "gpt", "-", "smol"}) {
+    const auto image = blob::buildTokenizerImage(vocabulary.data(pre));
+    ASSERT_TRUE(image.isOk());
+    const auto tokenizer = Tokenizer::open(*image);
+    ASSERT_FALSE(tokenizer.isOk()) << pre;
+    EXPECT_EQ(tokenizer.status().code(), Code::kUnsupported);
+    EXPECT_THAT(tokenizer.status().message(), HasSubstr("'" + std::string(pre) + "'"));
+    EXPECT_THAT(tokenizer.status().message(), HasSubstr("smollm"));
+  }
+  EXPECT_EQ(encoded(vocabulary.tokenizer(""), "the 12"), encoded(vocabulary.tokenizer("gpt-2"), "the 12"));
+}
+
+TEST(Tokenizer, decodeRefusesIdsOutsideTheVocabulary) {
+  TestVocabulary vocabulary;
+  const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
+  for (const int32_t id : {-1, 512, INT32_MAX, INT32_MIN}) {
+    EXPECT_EQ(tokenizer.decode(std::span(&id, 1)).status().code(), Code::kOutOfRange) << id;
+  }
+  EXPECT_TRUE(tokenizer.isEndId(511));
+  EXPECT_TRUE(tokenizer.isEndId(509));
+  EXPECT_FALSE(tokenizer.isEndId(510));
+  EXPECT_FALSE(tokenizer.isEndId(-1));
+}
+
+TEST(Tokenizer, longTextsOfAnyKindTakeLinearTime) {
+  TestVocabulary vocabulary;
+  const std::string_view kinds[] = {"a",     " ", "\n",   "the",      "1",   "<",
+                                    "<|im_", "'", "\xFF", "\xC2\xA0", " \n", "\xE6\x97\xA5"};
+  for (const char* pre : {"smollm", "llama-bpe"}) {
+    const Tokenizer tokenizer = vocabulary.tokenizer(pre);
+    for (const std::string_view kind : kinds) {
+      std::string text;
+      while (text.size() < (1U << 20)) text += kind;
+      text += "x";
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_FALSE(encoded(tokenizer, text).empty());
+      // A quadratic loop over a million bytes takes minutes; this takes well under a second.
+      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << kind;
+    }
+  }
+}
+
+TEST(Tokenizer, refusesAWordOverItsLimit) {
+  TestVocabulary vocabulary;
+  const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
+  EXPECT_EQ(tokenizer.encode(std::string((16U << 20) + 1, 'a')).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(tokenizer.encode(std::string(64U << 20, ' ') + "a").status().code(), Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace firn::genai
