@@ -1,0 +1,249 @@
+// cpu.attention: an oracle in double precision, the same bits whatever the instruction set, the chunk, the context and
+// the split of heads, and no influence of what a row cannot see.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/test/cpu_test_data.h"
+
+namespace firn::cpu::test {
+namespace {
+
+constexpr uint16_t kHalfNan = 0x7E00;
+constexpr uint16_t kHalfInf = 0x7C00;
+
+/// A cache of `kvHeads` x `cacheRows`, of which the mask shows some, and `rows` query rows from row0 on.
+class Problem {
+ public:
+  Problem(uint32_t heads, uint32_t kvHeads, uint32_t headDim, uint64_t seed)
+      : heads_(heads), kvHeads_(kvHeads), headDim_(headDim), random_(seed) {
+    k_.resize(size_t{kvHeads} * kCacheRows * headDim);
+    v_.resize(k_.size());
+    for (uint16_t& half : k_) half = f32ToF16(random_.normal());
+    for (uint16_t& half : v_) half = f32ToF16(random_.normal());
+    q_ = random_.normals(size_t{kCacheRows} * heads * headDim, 2);
+    mask_.assign(kCacheRows, 1);
+  }
+
+  static constexpr uint32_t kCacheRows = 320;
+
+  std::vector<uint8_t>& mask() { return mask_; }
+  Random& random() { return random_; }
+  uint32_t headDim() const { return headDim_; }
+
+  /// Fills what no query row of row0 .. row0 + rows - 1 can see with `half`, in K and V.
+  void poison(uint32_t end, uint16_t half) {
+    for (size_t at = 0; at < k_.size(); ++at) {
+      const size_t row = at / headDim_ % kCacheRows;
+      if (row >= end || mask_[row] == 0) k_[at] = v_[at] = half;
+    }
+  }
+
+  struct Range {
+    uint32_t row0;
+    uint32_t rows;
+    uint32_t context;
+    uint32_t firstHead = 0;
+    uint32_t heads = 0;  ///< 0: all
+  };
+
+  /// Output [rows, heads, headDim] of a range of rows and heads; query row r is that of absolute row r.
+  std::vector<float> run(InstructionSet isa, const Range& range) const {
+    const uint32_t heads = range.heads == 0 ? heads_ : range.heads;
+    const uint32_t group = heads_ / kvHeads_;
+    const uint64_t need = attentionWorkspaceFloats(range.rows, group, headDim_);
+    std::vector<float> workspace(need + 1, kNan);
+    workspace[need] = 4711;
+    std::vector<float> out(size_t{range.rows} * heads * headDim_ + 1, 4711);
+    // A lane with heads from firstHead on gets the KV heads that these use.
+    const size_t kvOffset = size_t{range.firstHead / group} * kCacheRows * headDim_;
+    kernels(isa).attention({.q = q_.data() + (size_t{range.row0} * heads_ + range.firstHead) * headDim_,
+                            .qRowStride = size_t{heads_} * headDim_,
+                            .qHeadStride = headDim_,
+                            .k = k_.data() + kvOffset,
+                            .v = v_.data() + kvOffset,
+                            .kvRowStride = headDim_,
+                            .kvHeadStride = size_t{kCacheRows} * headDim_,
+                            .mask = mask_.data(),
+                            .workspace = workspace.data(),
+                            .out = out.data(),
+                            .outRowStride = size_t{heads} * headDim_,
+                            .outHeadStride = headDim_,
+                            .scale = kScale,
+                            .row0 = range.row0,
+                            .rows = range.rows,
+                            .context = range.context,
+                            .heads = heads,
+                            .headDim = headDim_,
+                            .firstHead = range.firstHead,
+                            .group = group});
+    EXPECT_EQ(workspace[need], 4711) << "workspace overrun";
+    EXPECT_EQ(out.back(), 4711) << "output overrun";
+    out.pop_back();
+    return out;
+  }
+
+  /// Exact softmax attention of one row and head, and a bound for fp32.
+  void expectNear(const Range& range, const std::vector<float>& out) const {
+    for (uint32_t i = 0; i < range.rows; ++i) {
+      for (uint32_t h = 0; h < heads_; ++h) {
+        const std::vector<double> exact = exactRow(range.row0 + i, h, range.context);
+        for (uint32_t d = 0; d < headDim_; ++d) {
+          ASSERT_NEAR(out[(size_t{i} * heads_ + h) * headDim_ + d], exact[d], 4e-5) << "row " << i << " head " << h;
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr float kScale = 0.17F;
+
+  std::vector<double> exactRow(uint32_t row, uint32_t head, uint32_t context) const {
+    const size_t kvAt = size_t{head / (heads_ / kvHeads_)} * kCacheRows * headDim_;
+    std::vector<double> scores(kCacheRows, -INFINITY);
+    double max = -INFINITY;
+    for (uint32_t r = 0; r < std::min(context, row + 1); ++r) {
+      if (mask_[r] == 0) continue;
+      double dot = 0;
+      for (uint32_t d = 0; d < headDim_; ++d) {
+        dot += static_cast<double>(q_[(size_t{row} * heads_ + head) * headDim_ + d]) *
+               f16ToF32(k_[kvAt + size_t{r} * headDim_ + d]);
+      }
+      scores[r] = dot * kScale;
+      max = std::max(max, scores[r]);
+    }
+    std::vector<double> out(headDim_, 0);
+    if (max == -INFINITY) return out;
+    double total = 0;
+    for (uint32_t r = 0; r < kCacheRows; ++r) {
+      if (scores[r] == -INFINITY) continue;
+      const double weight = std::exp(scores[r] - max);
+      total += weight;
+      for (uint32_t d = 0; d < headDim_; ++d) out[d] += weight * f16ToF32(v_[kvAt + size_t{r} * headDim_ + d]);
+    }
+    for (double& value : out) value /= total;
+    return out;
+  }
+
+  uint32_t heads_;
+  uint32_t kvHeads_;
+  uint32_t headDim_;
+  Random random_;
+  std::vector<uint16_t> k_, v_;
+  std::vector<float> q_;
+  std::vector<uint8_t> mask_;
+};
+
+struct Shape {
+  uint32_t heads, kvHeads, headDim;
+};
+
+class Attention : public testing::TestWithParam<Shape> {
+ protected:
+  Problem make(uint64_t seed) const { return {GetParam().heads, GetParam().kvHeads, GetParam().headDim, seed}; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Attention,
+                         testing::Values(Shape{1, 1, 2}, Shape{3, 1, 16}, Shape{6, 2, 64}, Shape{4, 4, 20},
+                                         Shape{10, 2, 32}, Shape{4, 2, 80}, Shape{2, 1, 130}),
+                         [](const auto& info) {
+                           return "h" + std::to_string(info.param.heads) + "_kv" + std::to_string(info.param.kvHeads) +
+                                  "_d" + std::to_string(info.param.headDim);
+                         });
+
+TEST_P(Attention, NearExactAndSameBitsOnEverySet) {
+  for (const auto& [row0, rows] : {std::pair{0U, 1U}, {0U, 17U}, {63U, 2U}, {64U, 1U}, {100U, 70U}, {255U, 65U}}) {
+    Problem problem = make(row0 + 1);
+    if (rows == 70) {
+      for (uint32_t r = 0; r < 90; ++r) problem.mask()[r] = problem.random().below(3) == 0 ? 0 : 1;
+    }
+    const Problem::Range range{row0, rows, Problem::kCacheRows};
+    const std::vector<float> portable = problem.run(InstructionSet::kPortable, range);
+    problem.expectNear(range, portable);
+    for (const InstructionSet isa : supportedSets()) {
+      ASSERT_EQ(firstDifference(portable, problem.run(isa, range)), -1) << instructionSetName(isa) << " row0 " << row0;
+    }
+  }
+}
+
+TEST_P(Attention, ChunksAndContextsDoNotChangeBits) {
+  Problem problem = make(2);
+  for (uint32_t r = 30; r < 200; r += 3) problem.mask()[r] = 0;
+  const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
+  for (const InstructionSet isa : supportedSets()) {
+    const std::vector<float> all = problem.run(isa, {0, 200, 256});
+    uint32_t first = 0;
+    for (const uint32_t count : {1U, 15U, 16U, 33U, 1U, 64U, 70U}) {
+      const uint32_t end = first + count;
+      const auto expected = std::span(all).subspan(first * rowFloats, count * rowFloats);
+      for (const uint32_t context : {end, (end + 63) / 64 * 64, Problem::kCacheRows}) {
+        ASSERT_EQ(firstDifference(expected, problem.run(isa, {first, count, context})), -1)
+            << instructionSetName(isa) << " rows " << first << " + " << count << " context " << context;
+      }
+      first = end;
+    }
+  }
+}
+
+TEST_P(Attention, HeadRangesGiveTheSameBits) {
+  const Problem problem = make(3);
+  const uint32_t heads = GetParam().heads;
+  const uint32_t dim = GetParam().headDim;
+  for (const InstructionSet isa : supportedSets()) {
+    const std::vector<float> all = problem.run(isa, {90, 5, 128});
+    for (uint32_t firstHead = 0; firstHead < heads; ++firstHead) {
+      for (uint32_t count = 1; firstHead + count <= heads; ++count) {
+        const std::vector<float> part = problem.run(isa, {90, 5, 128, firstHead, count});
+        for (uint32_t i = 0; i < 5; ++i) {
+          const auto expected = std::span(all).subspan((size_t{i} * heads + firstHead) * dim, size_t{count} * dim);
+          const auto found = std::span(part).subspan(size_t{i} * count * dim, size_t{count} * dim);
+          ASSERT_EQ(firstDifference(expected, found), -1) << "heads " << firstHead << " + " << count;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Attention, PoisonOutOfSightChangesNothing) {
+  Problem problem = make(4);
+  auto& mask = problem.mask();
+  std::fill(mask.begin() + 64, mask.begin() + 128, 0);  // a whole block
+  for (uint32_t r = 5; r < 40; r += 2) mask[r] = 0;
+  for (uint32_t r = 180; r < mask.size(); ++r) mask[r] = 0;
+  const Problem::Range range{150, 30, Problem::kCacheRows};
+  for (const InstructionSet isa : supportedSets()) {
+    const std::vector<float> clean = problem.run(isa, range);
+    for (const uint16_t half : {kHalfNan, kHalfInf, static_cast<uint16_t>(kHalfInf | 0x8000)}) {
+      Problem poisoned = problem;
+      poisoned.poison(180, half);
+      ASSERT_EQ(firstDifference(clean, poisoned.run(isa, range)), -1);
+    }
+  }
+}
+
+TEST_P(Attention, ALaterRowsPoisonDoesNotReachEarlierRows) {
+  Problem problem = make(5);
+  const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
+  Problem poisoned = problem;
+  poisoned.poison(140, kHalfNan);  // rows 140 .. are visible to query rows 140 .. 149 only
+  for (const InstructionSet isa : supportedSets()) {
+    const std::vector<float> clean = problem.run(isa, {120, 30, 192});
+    const std::vector<float> out = poisoned.run(isa, {120, 30, 192});
+    ASSERT_EQ(firstDifference(std::span(clean).first(20 * rowFloats), std::span(out).first(20 * rowFloats)), -1);
+    for (size_t at = 20 * rowFloats; at < out.size(); ++at) ASSERT_TRUE(std::isnan(out[at]));
+  }
+}
+
+TEST_P(Attention, OneVisibleRowGivesItsValuesAndNoneGivesZeros) {
+  Problem problem = make(6);
+  std::fill(problem.mask().begin(), problem.mask().end(), 0);
+  for (const InstructionSet isa : supportedSets()) {
+    for (const float value : problem.run(isa, {100, 3, 128})) ASSERT_EQ(value, 0);
+  }
+  problem.mask()[70] = 1;
+  const Problem::Range range{100, 3, 128};
+  for (const InstructionSet isa : supportedSets()) problem.expectNear(range, problem.run(isa, range));
+}
+
+}  // namespace
+}  // namespace firn::cpu::test

@@ -1,0 +1,244 @@
+// embed, rms_norm, rope, kv_write, silu_mul, add_partials and copy: oracles in double precision or exact, the same bits
+// on every instruction set, nothing written outside.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/test/cpu_test_data.h"
+
+namespace firn::cpu::test {
+namespace {
+
+constexpr float kCanary = 777.0F;
+constexpr uint32_t kWidths[] = {1, 2, 15, 16, 17, 31, 32, 33, 64, 100};
+
+/// Checks that elements at and beyond `columns` of each row, and rows beyond, still hold the canary.
+void expectCanaries(const std::vector<float>& out, size_t stride, uint32_t rows, uint32_t columns) {
+  for (size_t at = 0; at < out.size(); ++at) {
+    if (at / stride >= rows || at % stride >= columns) ASSERT_EQ(out[at], kCanary) << "at " << at;
+  }
+}
+
+TEST(Embed, GathersExactRows) {
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0}) {
+    Random random(3);
+    const Matrix table = randomMatrix(type, 21, 96, random);
+    const std::vector<int32_t> ids{20, 0, 15, 16, 20};
+    for (const InstructionSet isa : supportedSets()) {
+      std::vector<float> out(6 * 100, kCanary);
+      kernels(isa).embed({.ids = ids.data(),
+                          .table = table.packed.data(),
+                          .type = type,
+                          .rows = 5,
+                          .vocab = 21,
+                          .columns = 96,
+                          .out = {out.data(), 100}});
+      for (size_t i = 0; i < 5; ++i) {
+        const auto row = std::span(table.values).subspan(static_cast<size_t>(ids[i]) * 96, 96);
+        EXPECT_EQ(firstDifference(row, std::span(out).subspan(i * 100, 96)), -1);
+      }
+      expectCanaries(out, 100, 5, 96);
+    }
+  }
+}
+
+TEST(RmsNorm, WithinBoundAndSameBits) {
+  Random random(7);
+  for (const uint32_t columns : kWidths) {
+    const size_t stride = columns + 3;
+    const std::vector<float> in = random.normals(4 * stride);
+    const std::vector<float> weight = random.normals(columns);
+    std::vector<float> portable;
+    for (const InstructionSet isa : supportedSets()) {
+      std::vector<float> out(4 * stride, kCanary);
+      kernels(isa).rmsNorm({.in = {in.data(), stride},
+                            .weight = weight.data(),
+                            .out = {out.data(), stride},
+                            .rows = 3,
+                            .columns = columns,
+                            .epsilon = 1e-5F});
+      if (portable.empty()) portable = out;
+      ASSERT_EQ(firstDifference(portable, out), -1) << columns;
+      expectCanaries(out, stride, 3, columns);
+      for (size_t i = 0; i < 3; ++i) {
+        double squares = 0;
+        for (uint32_t j = 0; j < columns; ++j) squares += std::pow(in[i * stride + j], 2.0);
+        for (uint32_t j = 0; j < columns; ++j) {
+          const double exact = in[i * stride + j] / std::sqrt(squares / columns + 1e-5F) * weight[j];
+          // At most columns / 16 + 8 roundings under a root, and 4 more.
+          ASSERT_NEAR(out[i * stride + j], exact, std::fabs(exact) * (columns / 32.0 + 10) * kRoundoff);
+        }
+      }
+    }
+  }
+}
+
+TEST(Rope, RotatesBothPairings) {
+  Random random(9);
+  for (const uint32_t dims : {2U, 10U, 32U, 34U, 64U, 100U}) {
+    for (const bool halfSplit : {false, true}) {
+      const uint32_t headDim = dims + 6;
+      const std::vector<float> before = random.normals(size_t{3} * 2 * headDim);
+      const std::vector<float> table = random.normals(size_t{5} * dims);
+      const std::vector<int32_t> positions{4, 0, 2};
+      std::vector<float> portable;
+      for (const InstructionSet isa : supportedSets()) {
+        std::vector<float> x = before;
+        kernels(isa).rope({.x = x.data(),
+                           .rowStride = size_t{2} * headDim,
+                           .headStride = headDim,
+                           .positions = positions.data(),
+                           .table = table.data(),
+                           .tableStride = dims,
+                           .rows = 2,
+                           .heads = 2,
+                           .dims = dims,
+                           .halfSplit = halfSplit});
+        if (portable.empty()) portable = x;
+        ASSERT_EQ(firstDifference(portable, x), -1);
+        std::vector<float> expected = before;
+        for (uint32_t head = 0; head < 4; ++head) {
+          for (uint32_t pair = 0; pair < dims / 2; ++pair) {
+            const size_t a = head * headDim + (halfSplit ? pair : 2 * pair);
+            const size_t b = a + (halfSplit ? dims / 2 : 1);
+            const float* angle = table.data() + static_cast<size_t>(positions[head / 2]) * dims + size_t{2} * pair;
+            expected[a] = std::fma(before[a], angle[0], -(before[b] * angle[1]));
+            expected[b] = std::fma(before[a], angle[1], before[b] * angle[0]);
+          }
+        }
+        ASSERT_EQ(firstDifference(expected, x), -1) << dims << " " << halfSplit;
+      }
+    }
+  }
+}
+
+TEST(KvWrite, RoundsIntoItsRowsOnly) {
+  Random random(11);
+  for (const uint32_t dim : {2U, 16U, 20U, 64U}) {
+    std::vector<float> in = random.extremes(size_t{3} * 2 * dim);
+    in[0] = 65519.9F;
+    in[1] = 65520.0F;
+    for (const InstructionSet isa : supportedSets()) {
+      const uint32_t rows = 8;
+      std::vector<uint16_t> cache(size_t{2} * rows * dim, 0x1234);
+      kernels(isa).kvWrite({.in = in.data(),
+                            .rowStride = size_t{2} * dim,
+                            .headStride = dim,
+                            .cache = cache.data(),
+                            .cacheRowStride = dim,
+                            .cacheHeadStride = size_t{rows} * dim,
+                            .row0 = 4,
+                            .rows = 2,
+                            .heads = 2,
+                            .headDim = dim});
+      for (uint32_t head = 0; head < 2; ++head) {
+        for (uint32_t row = 0; row < rows; ++row) {
+          for (uint32_t d = 0; d < dim; ++d) {
+            const bool isNew = row == 4 || row == 5;
+            const uint16_t expected = isNew ? f32ToF16(in[((row - 4) * 2 + head) * dim + d]) : 0x1234;
+            ASSERT_EQ(cache[(head * rows + row) * dim + d], expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SiluMul, WithinBoundAndSameBits) {
+  Random random(13);
+  for (const uint32_t columns : kWidths) {
+    const size_t stride = columns + 1;
+    std::vector<float> gate = random.normals(2 * stride, 10);
+    const std::vector<float> up = random.normals(2 * stride);
+    gate[0] = 0;
+    std::vector<float> portable;
+    for (const InstructionSet isa : supportedSets()) {
+      std::vector<float> out(2 * stride, kCanary);
+      kernels(isa).siluMul({.gate = {gate.data(), stride},
+                            .up = {up.data(), stride},
+                            .out = {out.data(), stride},
+                            .rows = 2,
+                            .columns = columns});
+      if (portable.empty()) portable = out;
+      ASSERT_EQ(firstDifference(portable, out), -1);
+      expectCanaries(out, stride, 2, columns);
+      for (size_t i = 0; i < 2; ++i) {
+        for (uint32_t j = 0; j < columns; ++j) {
+          const double g = gate[i * stride + j];
+          const double exact = g / (1 + std::exp(-g)) * up[i * stride + j];
+          ASSERT_NEAR(out[i * stride + j], exact, std::fabs(exact) * 8 * kRoundoff);
+        }
+      }
+    }
+  }
+}
+
+TEST(SiluMul, ExtremeGates) {
+  const std::vector<float> gate{kInf, kNan, 200, -200, -3e38F, 3e38F};
+  const std::vector<float> up(6, 1.0F);
+  for (const InstructionSet isa : supportedSets()) {
+    std::vector<float> out(6);
+    kernels(isa).siluMul(
+        {.gate = {gate.data(), 6}, .up = {up.data(), 6}, .out = {out.data(), 6}, .rows = 1, .columns = 6});
+    EXPECT_EQ(out[0], kInf);
+    EXPECT_TRUE(std::isnan(out[1]));
+    EXPECT_EQ(out[2], 200);
+    EXPECT_EQ(out[3], 0);
+    EXPECT_EQ(out[4], 0);
+    EXPECT_EQ(out[5], 3e38F);
+  }
+}
+
+TEST(AddPartials, AddsInLaneOrder) {
+  Random random(15);
+  for (const uint32_t columns : kWidths) {
+    for (const uint32_t lanes : {1U, 2U, 3U, 5U}) {
+      const std::vector<float> x = random.extremes(size_t{2} * columns);
+      const std::vector<float> partials = random.extremes(size_t{lanes} * 2 * columns);
+      for (const InstructionSet isa : supportedSets()) {
+        std::vector<float> out = x;
+        kernels(isa).addPartials({.x = {out.data(), columns},
+                                  .partials = {partials.data(), columns},
+                                  .partialStride = size_t{2} * columns,
+                                  .partialCount = lanes,
+                                  .rows = 2,
+                                  .columns = columns});
+        for (size_t at = 0; at < x.size(); ++at) {
+          float total = partials[at];
+          for (uint32_t lane = 1; lane < lanes; ++lane) total += partials[lane * x.size() + at];
+          ASSERT_TRUE(isSame(out[at], x[at] + total));
+        }
+      }
+    }
+  }
+}
+
+TEST(Copy, CopiesRowsAndNothingElse) {
+  Random random(17);
+  for (const uint32_t columns : kWidths) {
+    const size_t stride = columns + 2;
+    const std::vector<float> in = random.extremes(3 * stride);
+    for (const InstructionSet isa : supportedSets()) {
+      std::vector<float> out(3 * stride, kCanary);
+      kernels(isa).copy({.in = {in.data(), stride}, .out = {out.data(), stride}, .rows = 2, .columns = columns});
+      expectCanaries(out, stride, 2, columns);
+      for (size_t i = 0; i < 2; ++i) {
+        const auto expected = std::span(in).subspan(i * stride, columns);
+        EXPECT_EQ(firstDifference(expected, std::span(out).subspan(i * stride, columns)), -1);
+      }
+    }
+  }
+}
+
+TEST(InstructionSets, NamesRoundTrip) {
+  for (const InstructionSet isa : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    EXPECT_EQ(instructionSetFromName(instructionSetName(isa)), isa);
+  }
+  EXPECT_EQ(instructionSetFromName("avx1024"), std::nullopt);
+  EXPECT_TRUE(isSupported(InstructionSet::kPortable));
+  EXPECT_TRUE(isSupported(bestInstructionSet()));
+  for (const InstructionSet isa : supportedSets()) EXPECT_EQ(kernels(isa).isa, isa);
+}
+
+}  // namespace
+}  // namespace firn::cpu::test

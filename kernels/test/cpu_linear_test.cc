@@ -1,0 +1,256 @@
+// cpu.linear_i8 and cpu.linear_f32: a double-precision oracle with computed bounds, and the same bits for every
+// instruction set, number of rows and split.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/arithmetic.h"
+#include "kernels/test/cpu_test_data.h"
+
+namespace firn::cpu::test {
+namespace {
+
+constexpr float kCanary = 12345.0F;
+
+/// A whole linear: input rows, weights, bias, and how to run it.
+struct Case {
+  DType type;
+  uint32_t planes;  ///< 0: linear_f32
+  uint32_t rows;
+  uint32_t outputs;
+  uint32_t columns;
+};
+
+class Linear {
+ public:
+  Linear(const Case& shape, uint64_t seed) : shape_(shape), random_(seed) {
+    weight_ = randomMatrix(shape.type, shape.outputs, shape.columns, random_);
+    x_ = seed % 2 == 0 ? random_.normals(size_t{shape.rows} * shape.columns)
+                       : random_.extremes(size_t{shape.rows} * shape.columns);
+    bias_ = random_.normals(shape.outputs);
+  }
+
+  std::vector<float>& x() { return x_; }
+
+  /// Rows first .. first + rows - 1 into a matrix with canaries around each row; returns [rows, outputs].
+  std::vector<float> run(InstructionSet isa, uint32_t first, uint32_t rows) const {
+    const size_t stride = size_t{shape_.outputs} + 5;
+    std::vector<float> out((rows + 1) * stride, kCanary);
+    const Rows outRows{out.data() + 3, stride};
+    if (shape_.planes == 0) {
+      kernels(isa).linearF32({.in = {x_.data() + size_t{first} * shape_.columns, shape_.columns},
+                              .weight = weight_.packed.data(),
+                              .type = shape_.type,
+                              .bias = bias_.data(),
+                              .out = outRows,
+                              .rows = rows,
+                              .outputs = shape_.outputs,
+                              .columns = shape_.columns});
+    } else {
+      const CodeStorage codes = quantized(isa);
+      ConstCodes in = codes.view();
+      in.codes += first * in.rowStride;
+      in.scales += first * in.groupStride;
+      in.sums += first * in.groupStride;
+      kernels(isa).linearI8({.in = in,
+                             .weight = weight_.packed.data(),
+                             .type = shape_.type,
+                             .bias = bias_.data(),
+                             .out = outRows,
+                             .rows = rows,
+                             .outputs = shape_.outputs,
+                             .columns = shape_.columns});
+    }
+    return withoutCanaries(out, stride, rows);
+  }
+
+  CodeStorage quantized(InstructionSet isa) const {
+    CodeStorage codes(shape_.rows, shape_.columns, shape_.planes);
+    kernels(isa).quantize(
+        {.in = {x_.data(), shape_.columns}, .out = codes.codes(), .rows = shape_.rows, .columns = shape_.columns});
+    return codes;
+  }
+
+  /// Checks every output against exact sums, for the inputs as quantized and as given.
+  void expectWithinBounds(const std::vector<float>& out) const {
+    const CodeStorage codes = shape_.planes == 0 ? CodeStorage(0, 0, 1) : quantized(InstructionSet::kPortable);
+    const double maxCode = shape_.planes == 1 ? kMaxCode1 : kMaxCode2;
+    for (uint32_t i = 0; i < shape_.rows; ++i) {
+      for (uint32_t n = 0; n < shape_.outputs; ++n) {
+        const float* w = weight_.values.data() + size_t{n} * shape_.columns;
+        double exact = bias_[n];
+        double coded = bias_[n];
+        double magnitude = std::fabs(bias_[n]);
+        double inputError = 0;
+        for (uint32_t k = 0; k < shape_.columns; ++k) {
+          const double x = x_[size_t{i} * shape_.columns + k];
+          exact += w[k] * x;
+          if (shape_.planes == 0) {
+            magnitude += std::fabs(w[k] * x);
+            continue;
+          }
+          coded += w[k] * codes.value(i, k);
+          const double scale = codes.scales[i * codes.groupStride + k / 32];
+          // A code is off by half and 3 roundoffs of the largest.
+          inputError += std::fabs(w[k]) * (scale * (0.5 + 3 * maxCode * kRoundoff) + kMinGroupMagnitude);
+          magnitude += weight_.magnitudes[size_t{n} * shape_.columns + k] * std::fabs(codes.value(i, k));
+        }
+        const double steps = shape_.planes == 0 ? shape_.columns + 1 : 2.0 * shape_.columns / 32 + 4;
+        const double rounding = 1.01 * steps * kRoundoff * magnitude + 1e-40;
+        const double result = out[size_t{i} * shape_.outputs + n];
+        if (shape_.planes != 0) {
+          ASSERT_NEAR(result, coded, rounding) << "row " << i << " output " << n;
+        }
+        ASSERT_NEAR(result, exact, rounding + inputError) << "row " << i << " output " << n;
+      }
+    }
+  }
+
+ private:
+  std::vector<float> withoutCanaries(const std::vector<float>& out, size_t stride, uint32_t rows) const {
+    std::vector<float> result;
+    for (size_t at = 0; at < out.size(); ++at) {
+      const size_t row = at < 3 ? rows : (at - 3) / stride;
+      const bool isInside = at >= 3 && row < rows && (at - 3) % stride < shape_.outputs;
+      if (isInside) {
+        result.push_back(out[at]);
+      } else {
+        EXPECT_EQ(out[at], kCanary) << "written outside the output, at " << at;
+      }
+    }
+    return result;
+  }
+
+  Case shape_;
+  Random random_;
+  Matrix weight_;
+  std::vector<float> x_;
+  std::vector<float> bias_;
+};
+
+std::string caseName(const testing::TestParamInfo<Case>& info) {
+  return std::string(dtypeInfo(info.param.type)->name) + "_planes" + std::to_string(info.param.planes);
+}
+
+class LinearTest : public testing::TestWithParam<Case> {
+ protected:
+  static Case shaped(uint32_t rows, uint32_t outputs, uint32_t columns) {
+    Case shape = GetParam();
+    shape.rows = rows;
+    shape.outputs = outputs;
+    shape.columns = columns;
+    return shape;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Types, LinearTest,
+                         testing::Values(Case{DType::kQ4_0, 1, 0, 0, 0}, Case{DType::kQ4_0, 2, 0, 0, 0},
+                                         Case{DType::kQ4_1, 1, 0, 0, 0}, Case{DType::kQ4_1, 2, 0, 0, 0},
+                                         Case{DType::kQ8_0, 1, 0, 0, 0}, Case{DType::kQ8_0, 2, 0, 0, 0},
+                                         Case{DType::kF32, 0, 0, 0, 0}, Case{DType::kF16, 0, 0, 0, 0},
+                                         Case{DType::kBf16, 0, 0, 0, 0}),
+                         caseName);
+
+TEST_P(LinearTest, WithinBoundsAndSameBitsEverywhere) {
+  uint64_t seed = 0;
+  for (const uint32_t rows : {1U, 2U, 3U, 5U, 7U, 13U}) {
+    for (const uint32_t outputs : {1U, 15U, 16U, 33U, 64U, 80U}) {
+      for (const uint32_t columns : {32U, 96U, 800U}) {
+        const Linear linear(shaped(rows, outputs, columns), ++seed);
+        const std::vector<float> portable = linear.run(InstructionSet::kPortable, 0, rows);
+        linear.expectWithinBounds(portable);
+        if (HasFatalFailure()) return;
+        for (const InstructionSet isa : supportedSets()) {
+          const std::vector<float> all = linear.run(isa, 0, rows);
+          ASSERT_EQ(firstDifference(portable, all), -1)
+              << instructionSetName(isa) << " rows " << rows << " outputs " << outputs << " columns " << columns;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, EachRowAloneGivesTheSameBits) {
+  for (const uint32_t columns : {64U, 1600U}) {
+    const Linear linear(shaped(12, 72, columns), columns);
+    for (const InstructionSet isa : supportedSets()) {
+      const std::vector<float> all = linear.run(isa, 0, 12);
+      for (uint32_t first = 0; first < 12;) {
+        const uint32_t count = std::min(12 - first, 1 + first / 2);
+        const std::vector<float> part = linear.run(isa, first, count);
+        const std::span<const float> expected = std::span(all).subspan(size_t{first} * 72, size_t{count} * 72);
+        ASSERT_EQ(firstDifference(expected, part), -1) << instructionSetName(isa) << " row " << first;
+        first += count;
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, ABadRowTouchesNoOther) {
+  for (const float bad : {kNan, kInf}) {
+    Linear linear(shaped(7, 40, 96), 4);
+    std::vector<std::vector<float>> clean;
+    for (const InstructionSet isa : supportedSets()) clean.push_back(linear.run(isa, 0, 7));
+    linear.x()[3 * 96 + 50] = bad;
+    for (size_t s = 0; s < clean.size(); ++s) {
+      const std::vector<float> out = linear.run(supportedSets()[s], 0, 7);
+      for (size_t at = 0; at < out.size(); ++at) {
+        if (at / 40 != 3) {
+          ASSERT_TRUE(isSame(out[at], clean[s][at]));
+        } else if (GetParam().planes != 0) {
+          ASSERT_TRUE(std::isnan(out[at]));
+        } else {
+          ASSERT_FALSE(std::isfinite(out[at]));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, ZeroColumnsGiveTheBias) {
+  const Linear linear(shaped(3, 20, 0), 2);
+  for (const InstructionSet isa : supportedSets()) linear.expectWithinBounds(linear.run(isa, 0, 3));
+}
+
+/// Codes, scales and sums at their limits: integer sums must neither saturate nor wrap.
+TEST(LinearI8, ExtremeCodesAreExact) {
+  for (const DType type : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0}) {
+    for (const uint32_t planes : {1U, 2U}) {
+      for (const int sign : {1, -1}) {
+        Random random(5);
+        Matrix weight = randomMatrix(type, 16, 32, random);
+        // Every code at its largest, every scale and min at 1.
+        std::fill(weight.packed.begin(), weight.packed.end(), std::byte{0xFF});
+        const size_t codeBytes = type == DType::kQ8_0 ? 512 : 256;
+        const uint16_t one = f32ToF16(1);
+        for (size_t at = codeBytes; at < weight.packed.size(); at += 2) std::memcpy(&weight.packed[at], &one, 2);
+        const double value = type == DType::kQ4_0 ? 7 : type == DType::kQ4_1 ? 16 : 127;
+
+        const std::vector<float> x(3 * 32, static_cast<float>(sign) * 2.0F);
+        for (const InstructionSet isa : supportedSets()) {
+          CodeStorage codes(3, 32, planes);
+          kernels(isa).quantize({.in = {x.data(), 32}, .out = codes.codes(), .rows = 3, .columns = 32});
+          std::vector<float> out(48);
+          for (const uint32_t rows : {1U, 3U}) {
+            kernels(isa).linearI8({.in = codes.view(),
+                                   .weight = weight.packed.data(),
+                                   .type = type,
+                                   .bias = nullptr,
+                                   .out = {out.data(), 16},
+                                   .rows = rows,
+                                   .outputs = 16,
+                                   .columns = 32});
+            for (size_t at = 0; at < size_t{rows} * 16; ++at) {
+              const double expected = sign * 64 * value;
+              ASSERT_NEAR(out[at], expected, 64 * value * 8 * kRoundoff) << dtypeInfo(type)->name;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace firn::cpu::test
