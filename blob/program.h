@@ -38,10 +38,10 @@ OperandRecord symbolOperand(SymbolKind kind, DType dtype, std::span<const uint32
 /// order of their parents; the begin/add calls keep that order. Bodies first or entries first does not matter.
 ///
 ///   body = p.beginBody("block.16"); p.addParam(...); p.beginSegment(); { p.beginLane(); p.addTask(...); } x lanes
-///   p.beginEntry({...}); p.addSymbol(...); p.addCall(body, layer, args);
+///   p.beginEntry(kind, rows, context); p.addStandardSymbols(); p.addCall(body, layer, args);
 class Program {
  public:
-  /// Scalars; the tables inside are set by the writer, kvBytes and scratchBytes too.
+  /// Sizes, kvType and weightsBytes. The writer sets the tables, kvRows, kvBytes and scratchBytes (in its own copy).
   ProgramHeader header{};
 
   std::vector<EntryRecord> entries;
@@ -70,10 +70,9 @@ class Program {
   void addTask(const TaskSpec& task);
 
   /// Starts an entry named by its kind, rows and context; returns its index. Symbols and calls added next belong to it.
-  /// kGenerate: rows 1; kHead: context 0.
+  /// kGenerate: rows 1; kHead: context 0. Its scratchBytes and predictedPicoseconds are set in entries.back().
   uint32_t beginEntry(EntryKind kind, uint32_t rows, uint32_t context);
-  void addSymbol(SymbolKind kind, DType dtype, std::span<const uint32_t> dims, bool isOutput);
-  /// The symbols every entry of the current one's kind has, from the header's sizes.
+  /// The symbols that entries of this kind have (standard_symbols.h), from the sizes in the header.
   void addStandardSymbols();
   void addCall(uint32_t body, uint32_t layer, std::span<const uint64_t> args);
 

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "blob/frame.h"
 #include "blob/layout.h"
+#include "blob/program_view.h"
 
 namespace firn::blob {
 
@@ -32,19 +33,19 @@ class Blob {
 
   const std::string& path() const { return path_; }
   const Ident& ident() const { return ident_; }
-  const ProgramHeader& header() const { return *header_; }
+  const ProgramHeader& header() const { return *program_.header; }
 
-  std::span<const EntryRecord> entries() const { return table<EntryRecord>(header_->entries); }
-  std::span<const CallRecord> calls() const { return table<CallRecord>(header_->calls); }
-  std::span<const uint64_t> callArgs() const { return table<uint64_t>(header_->callArgs); }
-  std::span<const BodyRecord> bodies() const { return table<BodyRecord>(header_->bodies); }
-  std::span<const ParamRecord> params() const { return table<ParamRecord>(header_->params); }
-  std::span<const SegmentRecord> segments() const { return table<SegmentRecord>(header_->segments); }
-  std::span<const LaneRange> laneRanges() const { return table<LaneRange>(header_->laneRanges); }
-  std::span<const TaskRecord> tasks() const { return table<TaskRecord>(header_->tasks); }
-  std::span<const OperandRecord> operands() const { return table<OperandRecord>(header_->operands); }
-  std::span<const uint64_t> attrs() const { return table<uint64_t>(header_->attrs); }
-  std::span<const SymbolRecord> symbols() const { return table<SymbolRecord>(header_->symbols); }
+  std::span<const EntryRecord> entries() const { return program_.entries; }
+  std::span<const CallRecord> calls() const { return program_.calls; }
+  std::span<const uint64_t> callArgs() const { return program_.callArgs; }
+  std::span<const BodyRecord> bodies() const { return program_.bodies; }
+  std::span<const ParamRecord> params() const { return program_.params; }
+  std::span<const SegmentRecord> segments() const { return program_.segments; }
+  std::span<const LaneRange> laneRanges() const { return program_.laneRanges; }
+  std::span<const TaskRecord> tasks() const { return program_.tasks; }
+  std::span<const OperandRecord> operands() const { return program_.operands; }
+  std::span<const uint64_t> attrs() const { return program_.attrs; }
+  std::span<const SymbolRecord> symbols() const { return program_.symbols; }
 
   // The parts of one record, in order.
   std::span<const CallRecord> callsOf(const EntryRecord& entry) const {
@@ -77,7 +78,7 @@ class Blob {
   }
 
   /// The string at byte `offset` of the string table, as records name it.
-  std::string_view string(uint32_t offset) const;
+  std::string_view string(uint32_t offset) const { return program_.string(offset); }
   /// The index of the entry of that name, or nullopt.
   std::optional<uint32_t> findEntry(std::string_view name) const;
   /// The symbol of that kind of `entry`, or nullptr.
@@ -95,16 +96,13 @@ class Blob {
   /// Where each section lies in the file.
   const Frame& frame() const { return frame_; }
   /// Bytes of the file, weights included.
-  uint64_t fileBytes() const;
+  uint64_t fileBytes() const { return frame_.outsideBytes() + weights_.size(); }
 
  private:
-  static Result<Blob> adopt(std::string path, PageBuffer outside, std::span<const std::byte> weights);
+  Blob() = default;
+  /// Verifies outside_, of a file of `fileBytes` bytes, and fills the views.
+  Status verify(uint64_t fileBytes);
 
-  template <typename Record>
-  std::span<const Record> table(const Table& table) const {
-    const std::byte* program = sectionBytes(SectionId::kProgram).data();
-    return {reinterpret_cast<const Record*>(program + table.offset), static_cast<size_t>(table.count)};
-  }
   std::span<const std::byte> sectionBytes(SectionId id) const;
   std::string_view text(SectionId id) const;
 
@@ -114,7 +112,7 @@ class Blob {
   PageBuffer outside_;          ///< the file up to its weights
   Frame frame_;
   Ident ident_{};
-  const ProgramHeader* header_ = nullptr;
+  ProgramView program_;  ///< into outside_
   std::span<const std::byte> weights_;
 };
 

@@ -1,0 +1,57 @@
+#include "blob/names.h"
+
+#include "base/concat.h"
+
+namespace firn::blob {
+
+std::string_view targetName(Target target) {
+  switch (target) {
+    case Target::kReference: return "reference";
+    case Target::kCpu: return "cpu";
+  }
+  return {};
+}
+
+std::string_view entryKindName(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::kPrefill: return "prefill";
+    case EntryKind::kGenerate: return "generate";
+    case EntryKind::kHead: return "head";
+  }
+  return {};
+}
+
+std::string_view symbolKindName(SymbolKind kind) {
+  switch (kind) {
+    case SymbolKind::kIds: return "ids";
+    case SymbolKind::kPositions: return "positions";
+    case SymbolKind::kValid: return "valid";
+    case SymbolKind::kRow0: return "row0";
+    case SymbolKind::kMask: return "mask";
+    case SymbolKind::kHidden: return "hidden";
+    case SymbolKind::kLogits: return "logits";
+    case SymbolKind::kKv: return "kv";
+  }
+  return {};
+}
+
+std::string_view spaceName(Space space) {
+  switch (space) {
+    case Space::kScratch: return "scratch";
+    case Space::kWeights: return "weights";
+    case Space::kKv: return "kv";
+    case Space::kSymbol: return "symbol";
+  }
+  return {};
+}
+
+std::string entryName(EntryKind kind, uint32_t rows, uint32_t context) {
+  switch (kind) {
+    case EntryKind::kPrefill: return concat("prefill.", rows, ".", context);
+    case EntryKind::kGenerate: return concat("generate.", context);
+    case EntryKind::kHead: return concat("head.", rows);
+  }
+  return {};
+}
+
+}  // namespace firn::blob

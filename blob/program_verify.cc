@@ -1,0 +1,436 @@
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "base/concat.h"
+#include "base/utf8.h"
+#include "blob/extent.h"
+#include "blob/names.h"
+#include "blob/standard_symbols.h"
+#include "blob/task_op_verify.h"
+#include "blob/verifier.h"
+
+namespace firn::blob {
+
+namespace {
+
+// Far above any model, low enough that products of two stay exact everywhere.
+constexpr uint32_t kMaxSize = 1U << 24;
+constexpr uint32_t kRowMultiple = 64;
+
+/// Checks that parents take the records of a table one after the other, all of them.
+class Partition {
+ public:
+  Partition(std::string_view parent, std::string_view table, uint64_t count)
+      : parent_(parent), table_(table), count_(count) {}
+
+  Status take(size_t record, uint64_t first, uint64_t count) {
+    if (first != next_ || count > count_ - next_) {
+      return corrupt(concat(parent_, " ", record, ": takes ", table_, " ", first, " and ", count,
+                            " in all, expected the next, ", next_, ", and at most ", count_ - next_));
+    }
+    next_ += count;
+    return Status::ok();
+  }
+
+  Status finish() const {
+    if (next_ == count_) return Status::ok();
+    return corrupt(concat("table ", table_, " has ", count_, " records, but ", parent_, " records take ", next_));
+  }
+
+ private:
+  std::string_view parent_;
+  std::string_view table_;
+  uint64_t count_;
+  uint64_t next_ = 0;
+};
+
+/// The rules of one program, one method per kind of record.
+class ProgramCheck {
+ public:
+  ProgramCheck(const ProgramView& program, const Ident& ident, uint64_t weightsBytes)
+      : program_(program), header_(*program.header), ident_(ident), weightsBytes_(weightsBytes) {}
+
+  Status run() {
+    FIRN_RETURN_IF_ERROR(checkSizes());
+    FIRN_RETURN_IF_ERROR(checkMemory());
+    FIRN_RETURN_IF_ERROR(checkStrings());
+    FIRN_RETURN_IF_ERROR(checkPartitions());
+    FIRN_RETURN_IF_ERROR(checkParams());
+    FIRN_RETURN_IF_ERROR(checkBodies());
+    return checkEntries();
+  }
+
+ private:
+  Status checkSizes() const {
+    const auto wrong = [](std::string_view field, uint64_t found, auto... expected) {
+      return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
+    };
+    const std::pair<std::string_view, uint32_t> sizes[] = {{"layers", header_.layers},
+                                                           {"embed", header_.embed},
+                                                           {"heads", header_.heads},
+                                                           {"kvHeads", header_.kvHeads},
+                                                           {"headDim", header_.headDim},
+                                                           {"vocab", header_.vocab},
+                                                           {"kvRows", header_.kvRows},
+                                                           {"maxPromptTokens", header_.maxPromptTokens},
+                                                           {"minResponseTokens", header_.minResponseTokens}};
+    for (const auto& [name, value] : sizes) {
+      if (value == 0 || value > kMaxSize) return wrong(name, value, "1..", kMaxSize);
+    }
+    if (header_.heads % header_.kvHeads != 0) {
+      return wrong("heads", header_.heads, "a multiple of kvHeads, ", header_.kvHeads);
+    }
+    if (header_.maxPromptTokens % kRowMultiple != 0) {
+      return wrong("maxPromptTokens", header_.maxPromptTokens, "a multiple of ", kRowMultiple);
+    }
+    if (header_.minResponseTokens % kRowMultiple != 0) {
+      return wrong("minResponseTokens", header_.minResponseTokens, "a multiple of ", kRowMultiple);
+    }
+    if (header_.kvRows != header_.maxPromptTokens + header_.minResponseTokens) {
+      return wrong("kvRows", header_.kvRows, header_.maxPromptTokens + header_.minResponseTokens,
+                   " (maxPromptTokens + minResponseTokens)");
+    }
+    if (!isZero(header_.reserved0)) return wrong("reserved0", header_.reserved0[0], "zeros");
+    return Status::ok();
+  }
+
+  Status checkMemory() const {
+    const auto wrong = [](std::string_view field, uint64_t found, auto... expected) {
+      return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
+    };
+    const DType kvType = ident_.target == Target::kReference ? DType::kF32 : DType::kF16;
+    if (header_.kvType != kvType) {
+      return wrong("kvType", static_cast<uint32_t>(header_.kvType), static_cast<uint32_t>(kvType), " for target ",
+                   targetName(ident_.target));
+    }
+    const auto kvBytes = kvCacheBytes(header_);
+    if (!kvBytes || header_.kvBytes != *kvBytes) return wrong("kvBytes", header_.kvBytes, kvBytes.value_or(0));
+    if (header_.weightsBytes != weightsBytes_) {
+      return wrong("weightsBytes", header_.weightsBytes, weightsBytes_, ", the size of section .firn.weights");
+    }
+    uint64_t scratch = 0;
+    for (const EntryRecord& entry : program_.entries) scratch = std::max(scratch, entry.scratchBytes);
+    if (header_.scratchBytes != scratch) {
+      return wrong("scratchBytes", header_.scratchBytes, scratch, ", the largest of the entries");
+    }
+    return Status::ok();
+  }
+
+  Status checkStrings() const {
+    const std::string_view strings = program_.strings;
+    if (strings.empty() || strings.front() != '\0' || strings.back() != '\0') {
+      return corrupt("table strings: expected the empty string first and a NUL at the end");
+    }
+    for (size_t at = 0; at < strings.size();) {
+      const std::string_view text = strings.data() + at;
+      if (!isPrintableUtf8(text)) return corrupt(concat("table strings: byte ", at, " starts no printable UTF-8 text"));
+      at += text.size() + 1;
+    }
+    return Status::ok();
+  }
+
+  Status checkName(std::string_view record, size_t index, uint32_t name) const {
+    if (name < program_.strings.size() && (name == 0 || program_.strings[name - 1] == '\0')) return Status::ok();
+    return corrupt(concat(record, " ", index, ": name is ", name, ", expected the start of a string below ",
+                          program_.strings.size()));
+  }
+
+  Status checkPartitions() const {
+    Partition calls("entry", "calls", program_.calls.size());
+    Partition symbols("entry", "symbols", program_.symbols.size());
+    for (size_t i = 0; i < program_.entries.size(); ++i) {
+      const EntryRecord& entry = program_.entries[i];
+      FIRN_RETURN_IF_ERROR(calls.take(i, entry.firstCall, entry.callCount));
+      FIRN_RETURN_IF_ERROR(symbols.take(i, entry.firstSymbol, entry.symbolCount));
+    }
+    FIRN_RETURN_IF_ERROR(calls.finish());
+    FIRN_RETURN_IF_ERROR(symbols.finish());
+    Partition args("call", "callArgs", program_.callArgs.size());
+    for (size_t i = 0; i < program_.calls.size(); ++i) {
+      FIRN_RETURN_IF_ERROR(args.take(i, program_.calls[i].firstArg, program_.calls[i].argCount));
+    }
+    FIRN_RETURN_IF_ERROR(args.finish());
+    Partition params("body", "params", program_.params.size());
+    Partition segments("body", "segments", program_.segments.size());
+    for (size_t i = 0; i < program_.bodies.size(); ++i) {
+      const BodyRecord& body = program_.bodies[i];
+      FIRN_RETURN_IF_ERROR(params.take(i, body.firstParam, body.paramCount));
+      FIRN_RETURN_IF_ERROR(segments.take(i, body.firstSegment, body.segmentCount));
+    }
+    FIRN_RETURN_IF_ERROR(params.finish());
+    FIRN_RETURN_IF_ERROR(segments.finish());
+    return checkTaskPartitions();
+  }
+
+  Status checkTaskPartitions() const {
+    Partition ranges("segment", "laneRanges", program_.laneRanges.size());
+    for (size_t i = 0; i < program_.segments.size(); ++i) {
+      FIRN_RETURN_IF_ERROR(ranges.take(i, program_.segments[i].firstRange, ident_.lanes));
+    }
+    FIRN_RETURN_IF_ERROR(ranges.finish());
+    Partition tasks("laneRange", "tasks", program_.tasks.size());
+    for (size_t i = 0; i < program_.laneRanges.size(); ++i) {
+      FIRN_RETURN_IF_ERROR(tasks.take(i, program_.laneRanges[i].firstTask, program_.laneRanges[i].taskCount));
+    }
+    FIRN_RETURN_IF_ERROR(tasks.finish());
+    Partition operands("task", "operands", program_.operands.size());
+    Partition attrs("task", "attrs", program_.attrs.size());
+    for (size_t i = 0; i < program_.tasks.size(); ++i) {
+      const TaskRecord& task = program_.tasks[i];
+      FIRN_RETURN_IF_ERROR(operands.take(i, task.firstOperand, task.operandCount));
+      FIRN_RETURN_IF_ERROR(attrs.take(i, task.firstAttr, task.attrCount));
+    }
+    FIRN_RETURN_IF_ERROR(operands.finish());
+    return attrs.finish();
+  }
+
+  Status checkParams() const {
+    for (size_t i = 0; i < program_.params.size(); ++i) {
+      const ParamRecord& param = program_.params[i];
+      if (param.space != Space::kWeights && param.space != Space::kKv) {
+        return corrupt(
+            concat("param ", i, ": space is ", static_cast<uint32_t>(param.space), ", expected weights or kv"));
+      }
+      if (!isZero(param.reserved0)) return corrupt(concat("param ", i, ": reserved bytes are not zero"));
+      if (param.bytes > spaceBytes(param.space)) {
+        return corrupt(concat("param ", i, ": ", param.bytes, " bytes, but ", spaceName(param.space), " has ",
+                              spaceBytes(param.space)));
+      }
+    }
+    return Status::ok();
+  }
+
+  Status checkBodies() {
+    needs_.resize(program_.bodies.size());
+    for (size_t i = 0; i < program_.bodies.size(); ++i) {
+      const BodyRecord& body = program_.bodies[i];
+      FIRN_RETURN_IF_ERROR(checkName("body", i, body.name));
+      if (body.reserved0 != 0) return corrupt(concat("body ", i, ": reserved0 is not zero"));
+      // Lane ranges and tasks of a body are contiguous, since every table is cut in order.
+      const uint64_t firstRange = static_cast<uint64_t>(body.firstSegment) * ident_.lanes;
+      const uint64_t rangeCount = static_cast<uint64_t>(body.segmentCount) * ident_.lanes;
+      for (const LaneRange& range : program_.laneRanges.subspan(firstRange, rangeCount)) {
+        for (uint32_t t = 0; t < range.taskCount; ++t) {
+          FIRN_RETURN_IF_ERROR(checkTask(range.firstTask + t, body, needs_[i]));
+        }
+      }
+    }
+    return Status::ok();
+  }
+
+  Status checkTask(size_t index, const BodyRecord& body, BodyNeeds& needs) const {
+    const TaskRecord& task = program_.tasks[index];
+    FIRN_RETURN_IF_ERROR(checkName("task", index, task.name));
+    if (task.reserved0 != 0) return corrupt(concat("task ", index, ": reserved0 is not zero"));
+    const auto op = static_cast<TaskOp>(task.op);
+    const auto place = [&](size_t operand) {
+      return concat("body ", program_.string(body.name), ", task ", index, " (", taskOpName(op), ", ",
+                    program_.string(task.name), ")", operand < 6 ? concat(" operand ", operand) : std::string());
+    };
+    const auto operands = program_.operands.subspan(task.firstOperand, task.operandCount);
+    const auto attrs = program_.attrs.subspan(task.firstAttr, task.attrCount);
+    if (Status status = verifyTask({header_, ident_.target}, op, operands, attrs, needs); !status.isOk()) {
+      return status.withPlace(place(kNoOperand));
+    }
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (Status status = placeOperand(operands[i], body, needs); !status.isOk()) return status.withPlace(place(i));
+    }
+    return Status::ok();
+  }
+
+  /// Where the operand ends must be inside what it lies in; what depends on the entry is noted in `needs`.
+  Status placeOperand(const OperandRecord& operand, const BodyRecord& body, BodyNeeds& needs) const {
+    if (operand.reserved0 != 0) return corrupt("reserved0 is not zero");
+    const auto end = checkedAdd(operand.offset, operand.bytes);
+    if (!end) return corrupt(concat("offset ", operand.offset, " plus bytes ", operand.bytes, " overflows"));
+    if (operand.offset % alignmentOf(operand.dtype) != 0) {
+      return corrupt(concat("offset ", operand.offset, " is no multiple of ", alignmentOf(operand.dtype)));
+    }
+    if (operand.space == Space::kScratch) {
+      if (operand.base != kNoBase) return corrupt(concat("base is ", operand.base, ", scratch has none"));
+      needs.scratchEnd = std::max(needs.scratchEnd, *end);
+      return Status::ok();
+    }
+    if (operand.space == Space::kSymbol) return placeSymbol(operand, *end, needs);
+    uint64_t limit = spaceBytes(operand.space);
+    if (operand.base != kNoBase) {
+      if (operand.base >= body.paramCount) {
+        return corrupt(concat("base is param ", operand.base, ", the body has ", body.paramCount));
+      }
+      const ParamRecord& param = program_.params[body.firstParam + operand.base];
+      if (param.space != operand.space) return corrupt(concat("param ", operand.base, " points into another space"));
+      limit = param.bytes;
+    }
+    if (*end > limit) {
+      return corrupt(concat("ends at byte ", *end, " of its ", operand.base == kNoBase ? "space" : "param",
+                            ", which has ", limit));
+    }
+    return Status::ok();
+  }
+
+  static Status placeSymbol(const OperandRecord& operand, uint64_t end, BodyNeeds& needs) {
+    if (operand.base >= kSymbolKinds) return corrupt(concat("base is ", operand.base, ", no symbol kind"));
+    needs.symbolsUsed |= 1U << operand.base;
+    // Of the mask the entry's context is bound and read, whatever the operand spans.
+    if (operand.base == static_cast<uint16_t>(SymbolKind::kMask)) return Status::ok();
+    needs.symbolEnd[operand.base] = std::max(needs.symbolEnd[operand.base], end);
+    return Status::ok();
+  }
+
+  Status checkEntries() const {
+    std::vector<std::tuple<EntryKind, uint32_t, uint32_t>> seen;
+    for (size_t i = 0; i < program_.entries.size(); ++i) {
+      const EntryRecord& entry = program_.entries[i];
+      if (Status status = checkEntry(i, entry); !status.isOk()) return status.withPlace(concat("entry ", i));
+      seen.emplace_back(entry.kind, entry.rows, entry.context);
+    }
+    if (seen.empty()) return corrupt("table entries is empty");
+    std::ranges::sort(seen);
+    if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
+      return corrupt(
+          concat("two entries are named ", entryName(std::get<0>(*twin), std::get<1>(*twin), std::get<2>(*twin))));
+    }
+    return Status::ok();
+  }
+
+  Status checkEntry(size_t index, const EntryRecord& entry) const {
+    FIRN_RETURN_IF_ERROR(checkEntryShape(entry));
+    FIRN_RETURN_IF_ERROR(checkName("entry", index, entry.name));
+    const std::string name = entryName(entry.kind, entry.rows, entry.context);
+    if (program_.string(entry.name) != name) {
+      return corrupt(concat("name is ", program_.string(entry.name), ", expected ", name));
+    }
+    const auto symbols = program_.symbols.subspan(entry.firstSymbol, entry.symbolCount);
+    FIRN_RETURN_IF_ERROR(checkSymbols(entry, symbols));
+    if (entry.callCount == 0) return corrupt(concat(name, " has no calls"));
+    for (uint32_t i = 0; i < entry.callCount; ++i) {
+      const Status status = checkCall(program_.calls[entry.firstCall + i], entry, symbols);
+      if (!status.isOk()) return status.withPlace(concat("call ", entry.firstCall + i));
+    }
+    return Status::ok();
+  }
+
+  Status checkEntryShape(const EntryRecord& entry) const {
+    const auto wrong = [](std::string_view field, uint64_t found, auto... expected) {
+      return corrupt(concat(field, " is ", found, ", expected ", expected...));
+    };
+    switch (entry.kind) {
+      case EntryKind::kPrefill:
+        if (entry.rows == 0 || entry.rows > header_.maxPromptTokens) {
+          return wrong("rows", entry.rows, "1..", header_.maxPromptTokens);
+        }
+        break;
+      case EntryKind::kGenerate:
+        if (entry.rows != 1) return wrong("rows", entry.rows, "1 for generate");
+        break;
+      case EntryKind::kHead:
+        if (entry.rows == 0 || entry.rows > kMaxSize) return wrong("rows", entry.rows, "1..", kMaxSize);
+        return entry.context == 0 ? Status::ok() : wrong("context", entry.context, "0 for a head");
+      default: return wrong("kind", static_cast<uint32_t>(entry.kind), "1..3");
+    }
+    if (entry.context >= entry.rows && entry.context <= header_.kvRows) return Status::ok();
+    return wrong("context", entry.context, entry.rows, "..", header_.kvRows);
+  }
+
+  Status checkSymbols(const EntryRecord& entry, std::span<const SymbolRecord> symbols) const {
+    const std::vector<SymbolRecord> expected = standardSymbols(entry, header_);
+    if (symbols.size() != expected.size()) {
+      return corrupt(concat(symbols.size(), " symbols, expected ", expected.size()));
+    }
+    static_assert(sizeof(SymbolRecord) == 32, "compared as bytes: no padding");
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (std::memcmp(&symbols[i], &expected[i], sizeof(SymbolRecord)) != 0 || expected[i].bytes == 0) {
+        return corrupt(concat("symbol ", i, ": kind, type, dims or bytes are not those of ",
+                              symbolKindName(expected[i].kind), ", ", expected[i].bytes, " bytes"));
+      }
+    }
+    return Status::ok();
+  }
+
+  Status checkCall(const CallRecord& call, const EntryRecord& entry, std::span<const SymbolRecord> symbols) const {
+    if (call.body >= program_.bodies.size()) {
+      return corrupt(concat("body is ", call.body, ", there are ", program_.bodies.size()));
+    }
+    if (call.layer != kNoLayer && call.layer >= header_.layers) {
+      return corrupt(concat("layer is ", call.layer, ", there are ", header_.layers));
+    }
+    const BodyRecord& body = program_.bodies[call.body];
+    if (call.argCount != body.paramCount) {
+      return corrupt(
+          concat(call.argCount, " arguments, body ", program_.string(body.name), " has ", body.paramCount, " params"));
+    }
+    for (uint32_t i = 0; i < call.argCount; ++i) {
+      FIRN_RETURN_IF_ERROR(checkArg(i, program_.callArgs[call.firstArg + i], program_.params[body.firstParam + i]));
+    }
+    return checkNeeds(needs_[call.body], entry, symbols);
+  }
+
+  Status checkArg(uint32_t index, uint64_t arg, const ParamRecord& param) const {
+    const uint64_t alignment = param.space == Space::kWeights ? kTensorAlignment : alignmentOf(header_.kvType);
+    const uint64_t room = spaceBytes(param.space) - param.bytes;
+    if (arg <= room && arg % alignment == 0) return Status::ok();
+    return corrupt(concat("argument ", index, " is ", arg, ", expected a multiple of ", alignment, " up to ", room));
+  }
+
+  static Status checkNeeds(const BodyNeeds& needs, const EntryRecord& entry, std::span<const SymbolRecord> symbols) {
+    if (needs.rows != 0 && needs.rows != entry.rows) {
+      return corrupt(concat("the body's tasks have ", needs.rows, " rows, the entry ", entry.rows));
+    }
+    if (needs.scratchEnd > entry.scratchBytes) {
+      return corrupt(
+          concat("the body uses ", needs.scratchEnd, " bytes of scratch, the entry has ", entry.scratchBytes));
+    }
+    uint32_t missing = needs.symbolsUsed | (needs.usesKv ? 1U << static_cast<uint32_t>(SymbolKind::kKv) : 0);
+    for (const SymbolRecord& symbol : symbols) {
+      const auto kind = static_cast<uint32_t>(symbol.kind);
+      missing &= ~(1U << kind);
+      if (needs.symbolEnd[kind] > symbol.bytes) {
+        return corrupt(concat("the body uses ", needs.symbolEnd[kind], " bytes of symbol ", symbolKindName(symbol.kind),
+                              ", which has ", symbol.bytes));
+      }
+      if (symbol.isOutput == 0 && (needs.symbolsWritten & (1U << kind)) != 0) {
+        return corrupt(concat("the body writes symbol ", symbolKindName(symbol.kind), ", an input"));
+      }
+    }
+    if (missing == 0) return Status::ok();
+    const auto kind = static_cast<SymbolKind>(__builtin_ctz(missing));
+    return corrupt(concat("the body uses symbol ", symbolKindName(kind), ", which the entry does not have"));
+  }
+
+  uint64_t spaceBytes(Space space) const {
+    switch (space) {
+      case Space::kWeights: return header_.weightsBytes;
+      case Space::kKv: return header_.kvBytes;
+      default: return 0;
+    }
+  }
+
+  static uint64_t alignmentOf(DType type) {
+    const DTypeInfo* info = dtypeInfo(type);
+    if (info == nullptr) return 1;
+    return info->isQuantized ? 2 : info->blockBytes;  // blocks hold f16 scales
+  }
+
+  template <size_t kCount>
+  static bool isZero(const uint8_t (&bytes)[kCount]) {
+    return std::ranges::all_of(bytes, [](uint8_t b) { return b == 0; });
+  }
+
+  static constexpr size_t kNoOperand = ~size_t{0};
+
+  const ProgramView& program_;
+  const ProgramHeader& header_;
+  const Ident& ident_;
+  uint64_t weightsBytes_;
+  std::vector<BodyNeeds> needs_;
+};
+
+}  // namespace
+
+Status verifyProgram(const ProgramView& program, const Ident& ident, uint64_t weightsBytes) {
+  return ProgramCheck(program, ident, weightsBytes).run();
+}
+
+}  // namespace firn::blob

@@ -1,0 +1,65 @@
+#include "blob/standard_symbols.h"
+
+#include <initializer_list>
+
+#include "blob/extent.h"
+
+namespace firn::blob {
+
+namespace {
+
+SymbolRecord symbol(SymbolKind kind, DType dtype, std::initializer_list<uint32_t> dims) {
+  SymbolRecord record{};
+  record.kind = kind;
+  record.dtype = dtype;
+  record.rank = static_cast<uint8_t>(dims.size());
+  record.dims.fill(1);
+  std::optional<uint64_t> elements = 1;
+  size_t i = 0;
+  for (uint32_t dim : dims) {
+    record.dims[i++] = dim;
+    if (elements) elements = checkedMultiply(*elements, dim);
+  }
+  record.bytes = elements ? dtypeBytes(dtype, *elements).value_or(0) : 0;
+  return record;
+}
+
+SymbolRecord output(SymbolRecord record) {
+  record.isOutput = 1;
+  return record;
+}
+
+/// Rank 4: [layer and K or V, kvHead, row, element].
+SymbolRecord kvSymbol(const ProgramHeader& header) {
+  SymbolRecord record = symbol(SymbolKind::kKv, header.kvType, {});
+  record.rank = 4;
+  record.dims = {header.layers * 2, header.kvHeads, header.kvRows, header.headDim};
+  record.bytes = kvCacheBytes(header).value_or(0);
+  return record;
+}
+
+}  // namespace
+
+std::optional<uint64_t> kvCacheBytes(const ProgramHeader& header) {
+  std::optional<uint64_t> elements = static_cast<uint64_t>(header.layers) * 2;
+  for (uint32_t dim : {header.kvHeads, header.kvRows, header.headDim}) {
+    if (elements) elements = checkedMultiply(*elements, dim);
+  }
+  if (!elements) return std::nullopt;
+  return dtypeBytes(header.kvType, *elements);
+}
+
+std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const ProgramHeader& header) {
+  const SymbolRecord hidden = symbol(SymbolKind::kHidden, DType::kF32, {entry.rows, header.embed});
+  const SymbolRecord logits = output(symbol(SymbolKind::kLogits, DType::kF32, {entry.rows, header.vocab}));
+  if (entry.kind == EntryKind::kHead) return {hidden, logits};
+  return {symbol(SymbolKind::kIds, DType::kI32, {entry.rows}),
+          symbol(SymbolKind::kPositions, DType::kI32, {entry.rows}),
+          symbol(SymbolKind::kValid, DType::kI32, {1}),
+          symbol(SymbolKind::kRow0, DType::kI32, {1}),
+          symbol(SymbolKind::kMask, DType::kU8, {entry.context}),
+          entry.kind == EntryKind::kPrefill ? output(hidden) : logits,
+          output(kvSymbol(header))};
+}
+
+}  // namespace firn::blob

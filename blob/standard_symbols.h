@@ -1,0 +1,18 @@
+// Which symbols an entry has, with their shapes: fixed by its kind, its rows and context, and the model's sizes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "blob/layout.h"
+
+namespace firn::blob {
+
+/// prefill: ids, positions, valid, row0, mask in; hidden out; kv in and out. generate: the same with logits for hidden.
+/// head: hidden in, logits out. In the order of SymbolKind. bytes is 0 where it overflows, which the verifier refuses.
+std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const ProgramHeader& header);
+
+/// layers x 2 x kvHeads x kvRows x headDim elements of kvType; nullopt on overflow or an unknown type.
+std::optional<uint64_t> kvCacheBytes(const ProgramHeader& header);
+
+}  // namespace firn::blob

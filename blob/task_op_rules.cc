@@ -1,0 +1,123 @@
+#include "blob/task_op_rules.h"
+
+#include <span>
+
+namespace firn::blob {
+
+namespace {
+
+using enum Dim;
+constexpr Access kRead = Access::kRead;
+constexpr Access kWrite = Access::kWrite;
+constexpr Access kInPlace = Access::kReadWrite;
+
+constexpr std::array<Dim, 4> kMatrix = {kRows, kColumns};
+constexpr std::array<Dim, 4> kResult = {kRows, kOut};
+constexpr std::array<Dim, 4> kByHead = {kRows, kHeads, kHeadDim};
+constexpr std::array<Dim, 4> kCacheView = {kKvHeads, kKvRows, kHeadDim};
+
+constexpr OperandRule in(std::string_view name, std::array<Dim, 4> dims = kMatrix) {
+  return {name, Kind::kActivation, kRead, dims};
+}
+constexpr OperandRule out(std::array<Dim, 4> dims = kMatrix) { return {"out", Kind::kActivation, kWrite, dims}; }
+constexpr OperandRule weight(std::string_view name, Kind kind, std::array<Dim, 4> dims) {
+  return {name, kind, kRead, dims};
+}
+constexpr OperandRule bias(Kind kind, Dim dim) { return {"bias", kind, kRead, {dim}, true}; }
+constexpr OperandRule kIdsIn = {"ids", Kind::kIds, kRead, {kRows}};
+constexpr OperandRule kPositionsIn = {"positions", Kind::kPositions, kRead, {kRows}};
+constexpr OperandRule kMaskIn = {"mask", Kind::kMask, kRead, {kKvRows}};
+
+constexpr OperandRule codes(Access access) { return {"codes", Kind::kScratchI8, access, {kPlanes, kRows, kPadded}}; }
+constexpr OperandRule scales(Access access) { return {"scales", Kind::kScratchF32, access, {kRows, kGroups}}; }
+constexpr OperandRule sums(Access access) { return {"sums", Kind::kScratchI32, access, {kRows, kGroups}}; }
+
+constexpr NamedAttr kEps = {"eps", AttrRule::kNotNegative};
+
+constexpr TaskOpRule kRules[] = {
+    {TaskOp::kRefEmbed, false, {kIdsIn, weight("table", Kind::kWeightAny, {kVocab, kColumns}), out()}, {}},
+    {TaskOp::kRefRmsNorm, true, {in("in"), weight("weight", Kind::kWeightFloat, {kColumns}), out()}, {kEps}},
+    {TaskOp::kRefLayerNorm,
+     true,
+     {in("in"), weight("weight", Kind::kWeightFloat, {kColumns}), bias(Kind::kWeightFloat, kColumns), out()},
+     {kEps}},
+    {TaskOp::kRefLinear,
+     false,
+     {in("in"), weight("weight", Kind::kWeightAny, {kOut, kColumns}), bias(Kind::kWeightFloat, kOut), out(kResult)},
+     {}},
+    {TaskOp::kRefRope,
+     true,
+     {in("in", kByHead), kPositionsIn, weight("freqs", Kind::kWeightF32, {kPairs}), out(kByHead)},
+     {NamedAttr{"pairing", AttrRule::kFlag}, {"dims", AttrRule::kRotated}, {"magnitude", AttrRule::kFinite}}},
+    {TaskOp::kRefStateWrite,
+     false,
+     {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}},
+     {}},
+    {TaskOp::kRefAttention,
+     false,
+     {in("q", kByHead),
+      {"K", Kind::kCache, kRead, kCacheView},
+      {"V", Kind::kCache, kRead, kCacheView},
+      kMaskIn,
+      out(kByHead)},
+     {NamedAttr{"scale", AttrRule::kFinite}}},
+    {TaskOp::kRefSilu, true, {in("in"), out()}, {}},
+    {TaskOp::kRefGelu, true, {in("in"), out()}, {NamedAttr{"tanh", AttrRule::kFlag}}},
+    {TaskOp::kRefMul, true, {in("a"), in("b"), out()}, {}},
+    {TaskOp::kRefAdd, true, {in("a"), in("b"), out()}, {}},
+    {TaskOp::kRefScale, true, {in("in"), out()}, {NamedAttr{"factor", AttrRule::kFinite}}},
+    {TaskOp::kRefSoftcap, true, {in("in"), out()}, {NamedAttr{"cap", AttrRule::kPositive}}},
+    {TaskOp::kRefSlice, false, {in("in"), out(kResult)}, {NamedAttr{"first", AttrRule::kFirstColumn}}},
+    {TaskOp::kRefConcat, false, {in("a"), in("b", {kRows, kOther}), out({kRows, kTotal})}, {}},
+    {TaskOp::kRefSelectRows, false, {in("in"), {"rows", Kind::kScratchI32, kRead, {kOut}}, out({kOut, kColumns})}, {}},
+    {TaskOp::kRefCopy, true, {in("in"), out()}, {}},
+
+    {TaskOp::kCpuEmbed, false, {kIdsIn, weight("table", Kind::kPanelsAny, {kVocab, kColumns}), out()}, {}},
+    {TaskOp::kCpuRmsNorm, true, {in("in"), weight("weight", Kind::kWeightF32, {kColumns}), out()}, {kEps}},
+    {TaskOp::kCpuQuantize, false, {in("in"), codes(kWrite), scales(kWrite), sums(kWrite)}, {}},
+    {TaskOp::kCpuLinearI8,
+     false,
+     {codes(kRead), scales(kRead), sums(kRead), weight("weight", Kind::kPanelsI8, {kOut, kColumns}),
+      bias(Kind::kWeightF32, kOut), out(kResult)},
+     {}},
+    {TaskOp::kCpuLinearF32,
+     false,
+     {in("in"), weight("weight", Kind::kPanelsFloat, {kOut, kColumns}), bias(Kind::kWeightF32, kOut), out(kResult)},
+     {}},
+    {TaskOp::kCpuRope,
+     false,
+     {OperandRule{"x", Kind::kActivation, kInPlace, kByHead}, kPositionsIn,
+      weight("table", Kind::kWeightF32, {kTable, kPairs, kTwo})},
+     {NamedAttr{"pairing", AttrRule::kFlag}, {"dims", AttrRule::kRotated}}},
+    {TaskOp::kCpuKvWrite,
+     false,
+     {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}},
+     {}},
+    {TaskOp::kCpuAttention,
+     false,
+     {in("q", kByHead),
+      {"K", Kind::kCache, kRead, kCacheView},
+      {"V", Kind::kCache, kRead, kCacheView},
+      kMaskIn,
+      {"workspace", Kind::kScratchF32, kWrite, {kFree}},
+      out(kByHead)},
+     {NamedAttr{"scale", AttrRule::kFinite}, {"firstHead", AttrRule::kFirstHead}, {"group", AttrRule::kGroup}}},
+    {TaskOp::kCpuSiluMul, true, {in("gate"), in("up"), out()}, {}},
+    {TaskOp::kCpuAddPartials,
+     false,
+     {OperandRule{"x", Kind::kActivation, kInPlace, kMatrix},
+      {"partials", Kind::kScratchF32, kRead, {kPartials, kRows, kColumns}}},
+     {}},
+    {TaskOp::kCpuCopy, true, {in("in"), out()}, {}},
+};
+
+}  // namespace
+
+const TaskOpRule* taskOpRule(TaskOp op) {
+  for (const TaskOpRule& rule : kRules) {
+    if (rule.op == op) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace firn::blob

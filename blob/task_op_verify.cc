@@ -1,0 +1,372 @@
+#include "blob/task_op_verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "base/concat.h"
+#include "blob/extent.h"
+#include "blob/names.h"
+#include "blob/program.h"
+#include "blob/task_op_rules.h"
+
+namespace firn::blob {
+
+namespace {
+
+constexpr uint64_t kMaxHeadIndex = 1ULL << 31;
+
+std::string_view roleName(Dim role) {
+  constexpr std::array<std::string_view, kDimRoles> kNames = {
+      "",         "rows",          "columns",     "out",      "padded columns",
+      "groups",   "planes",        "heads",       "KV heads", "head dim",
+      "KV rows",  "vocabulary",    "table rows",  "pairs",    "cos and sin",
+      "partials", "other columns", "all columns", "",         ""};
+  return kNames[static_cast<size_t>(role)];
+}
+
+bool isFloatWeight(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBf16; }
+bool isQuantWeight(DType type) { return type == DType::kQ4_0 || type == DType::kQ4_1 || type == DType::kQ8_0; }
+
+bool dtypeFits(Kind kind, DType type, const ProgramHeader& header) {
+  switch (kind) {
+    case Kind::kActivation:
+    case Kind::kScratchF32:
+    case Kind::kWeightF32: return type == DType::kF32;
+    case Kind::kScratchI32:
+    case Kind::kIds:
+    case Kind::kPositions: return type == DType::kI32;
+    case Kind::kScratchI8: return type == DType::kI8;
+    case Kind::kMask: return type == DType::kU8;
+    case Kind::kCache: return type == header.kvType;
+    case Kind::kPanelsI8: return isQuantWeight(type);
+    case Kind::kPanelsFloat:
+    case Kind::kWeightFloat: return isFloatWeight(type);
+    case Kind::kPanelsAny:
+    case Kind::kWeightAny: return isFloatWeight(type) || isQuantWeight(type);
+  }
+  return false;
+}
+
+bool isPanels(Kind kind) { return kind == Kind::kPanelsAny || kind == Kind::kPanelsI8 || kind == Kind::kPanelsFloat; }
+
+bool isSymbol(const OperandRecord& operand, SymbolKind kind) {
+  return operand.space == Space::kSymbol && operand.base == static_cast<uint16_t>(kind);
+}
+
+bool placeFits(Kind kind, const OperandRecord& operand) {
+  switch (kind) {
+    case Kind::kActivation:
+      return operand.space == Space::kScratch || isSymbol(operand, SymbolKind::kHidden) ||
+             isSymbol(operand, SymbolKind::kLogits);
+    case Kind::kScratchF32:
+    case Kind::kScratchI32:
+    case Kind::kScratchI8: return operand.space == Space::kScratch;
+    case Kind::kIds: return isSymbol(operand, SymbolKind::kIds) && operand.offset == 0;
+    case Kind::kPositions: return isSymbol(operand, SymbolKind::kPositions) && operand.offset == 0;
+    case Kind::kMask: return isSymbol(operand, SymbolKind::kMask) && operand.offset == 0;
+    case Kind::kCache: return operand.space == Space::kKv;
+    default: return operand.space == Space::kWeights;
+  }
+}
+
+std::string_view placeText(Kind kind) {
+  switch (kind) {
+    case Kind::kActivation: return "scratch, or the hidden or logits symbol";
+    case Kind::kScratchF32:
+    case Kind::kScratchI32:
+    case Kind::kScratchI8: return "scratch";
+    case Kind::kIds: return "the ids symbol from its start";
+    case Kind::kPositions: return "the positions symbol from its start";
+    case Kind::kMask: return "the mask symbol from its start";
+    case Kind::kCache: return "the KV cache";
+    default: return "weights";
+  }
+}
+
+/// Checks one task: binds the dim roles in order of the operands, then what ties them together.
+class TaskCheck {
+ public:
+  TaskCheck(const TaskContext& context, const TaskOpRule& rule, std::span<const OperandRecord> operands,
+            std::span<const uint64_t> attrs)
+      : context_(context), rule_(rule), operands_(operands), attrs_(attrs) {}
+
+  Status run(BodyNeeds& needs) {
+    FIRN_RETURN_IF_ERROR(matchOperands());
+    for (size_t i = 0; i < operands_.size(); ++i) FIRN_RETURN_IF_ERROR(checkOperand(*rules_[i], operands_[i]));
+    FIRN_RETURN_IF_ERROR(checkGroupStrides());
+    FIRN_RETURN_IF_ERROR(checkDerivedDims());
+    FIRN_RETURN_IF_ERROR(checkAttrs());
+    FIRN_RETURN_IF_ERROR(checkHeads());
+    FIRN_RETURN_IF_ERROR(checkAliases());
+    return report(needs);
+  }
+
+ private:
+  uint32_t& dim(Dim role) { return bound_[static_cast<size_t>(role)]; }
+
+  /// Pairs each operand with its rule; a missing one can only be the optional one.
+  Status matchOperands() {
+    const uint32_t full = rule_.operandCount();
+    uint32_t optionals = 0;
+    for (uint32_t i = 0; i < full; ++i) optionals += rule_.operands[i].isOptional ? 1 : 0;
+    const bool isShort = optionals == 1 && operands_.size() + 1 == full;
+    if (operands_.size() != full && !isShort) {
+      return corrupt(concat(operands_.size(), " operands, expected ", full, optionals == 1 ? " or one less" : ""));
+    }
+    if (attrs_.size() != rule_.attrCount()) {
+      return corrupt(concat(attrs_.size(), " attributes, expected ", rule_.attrCount()));
+    }
+    size_t count = 0;
+    for (uint32_t i = 0; i < full; ++i) {
+      if (!isShort || !rule_.operands[i].isOptional) rules_[count++] = &rule_.operands[i];
+    }
+    return Status::ok();
+  }
+
+  Status checkOperand(const OperandRule& rule, const OperandRecord& operand) {
+    const auto wrong = [&](auto... pieces) { return corrupt(concat("operand ", rule.name, ": ", pieces...)); };
+    if (!dtypeFits(rule.kind, operand.dtype, context_.header)) {
+      const DTypeInfo* info = dtypeInfo(operand.dtype);
+      return wrong("type ", info != nullptr ? info->name : "(unknown)", " does not fit the op");
+    }
+    if (!placeFits(rule.kind, operand)) {
+      const std::string_view space = spaceName(operand.space);
+      return wrong("lies in ", space.empty() ? "no known space" : space, " at ", operand.offset, ", expected ",
+                   placeText(rule.kind));
+    }
+    const Layout layout = isPanels(rule.kind) ? Layout::kPanels : Layout::kStrided;
+    if (operand.layout != layout) return wrong("layout is not ", isPanels(rule.kind) ? "panels" : "strided");
+    if (operand.rank != rule.rank()) return wrong("rank ", operand.rank, ", expected ", rule.rank());
+    FIRN_RETURN_IF_ERROR(checkStrides(rule, operand));
+    for (uint32_t i = 0; i < operand.rank; ++i) {
+      FIRN_RETURN_IF_ERROR(bindDim(rule, i, operand.dims[i]));
+    }
+    const auto extent = operandBytes(operand);
+    if (!extent || operand.bytes < *extent) {
+      return wrong("bytes is ", operand.bytes, ", its dims and strides span ",
+                   extent ? std::to_string(*extent) : "no valid extent");
+    }
+    return Status::ok();
+  }
+
+  Status checkStrides(const OperandRule& rule, const OperandRecord& operand) const {
+    const auto wrong = [&](auto... pieces) { return corrupt(concat("operand ", rule.name, ": ", pieces...)); };
+    for (uint32_t i = operand.rank; i < operand.dims.size(); ++i) {
+      if (operand.dims[i] != 1 || operand.strides[i] != 0) {
+        return wrong("dim ", i, " is unused: expected dims 1 and strides 0");
+      }
+    }
+    if (operand.layout == Layout::kPanels) {
+      if (operand.strides != std::array<uint32_t, 4>{}) return wrong("panels have strides 0");
+      return operand.offset % kTensorAlignment == 0 ? Status::ok()
+                                                    : wrong("offset ", operand.offset, " is no multiple of 64");
+    }
+    if (operand.rank == 0 || operand.strides[operand.rank - 1] != 1) return wrong("the last stride is not 1");
+    // Nested dims: no element of the view lies on another one.
+    for (uint32_t i = operand.rank - 1; i-- > 0;) {
+      const uint64_t inner = static_cast<uint64_t>(operand.dims[i + 1]) * operand.strides[i + 1];
+      if (operand.strides[i] < inner) {
+        return wrong("strides[", i, "] is ", operand.strides[i], ", expected at least ", inner);
+      }
+    }
+    if (rule.kind == Kind::kCache) return checkCacheStrides(rule, operand);
+    if (rule.dims[0] == Dim::kTable && operand.strides[1] != 2) {
+      return wrong("strides[1] is ", operand.strides[1], ", expected 2: pairs stand side by side");
+    }
+    return Status::ok();
+  }
+
+  Status checkCacheStrides(const OperandRule& rule, const OperandRecord& operand) const {
+    const uint64_t rowStride = context_.header.headDim;
+    const uint64_t headStride = rowStride * context_.header.kvRows;
+    if (operand.strides[1] == rowStride && operand.strides[0] == headStride) return Status::ok();
+    return corrupt(concat("operand ", rule.name, ": strides are ", operand.strides[0], ", ", operand.strides[1],
+                          ", those of the cache are ", headStride, ", ", rowStride));
+  }
+
+  Status bindDim(const OperandRule& rule, uint32_t index, uint32_t value) {
+    const Dim role = rule.dims[index];
+    const auto wrong = [&](std::string_view relation, uint64_t expected) {
+      return corrupt(concat("operand ", rule.name, ": dims[", index, "] is ", value, ", expected ", relation, expected,
+                            " (", roleName(role), ")"));
+    };
+    if (value == 0) return wrong("at least ", 1);
+    const ProgramHeader& header = context_.header;
+    switch (role) {
+      case Dim::kHeadDim: return value == header.headDim ? Status::ok() : wrong("", header.headDim);
+      case Dim::kKvRows: return value == header.kvRows ? Status::ok() : wrong("", header.kvRows);
+      case Dim::kVocab: return value >= header.vocab ? Status::ok() : wrong("at least ", header.vocab);
+      case Dim::kTable: return value >= header.kvRows ? Status::ok() : wrong("at least ", header.kvRows);
+      case Dim::kTwo: return value == 2 ? Status::ok() : wrong("", 2);
+      case Dim::kPlanes:
+        if (value > 2) return wrong("at most ", 2);
+        break;
+      default: break;
+    }
+    if (role == Dim::kFree) return Status::ok();
+    if (dim(role) == 0) dim(role) = value;
+    return dim(role) == value ? Status::ok() : wrong("", dim(role));
+  }
+
+  Status expectDim(Dim role, uint64_t expected) {
+    if (dim(role) == 0 || dim(role) == expected) return Status::ok();
+    return corrupt(concat(roleName(role), " is ", dim(role), ", expected ", expected));
+  }
+
+  /// One stride serves both scales and sums of quantized activations.
+  Status checkGroupStrides() const {
+    const OperandRecord* scales = nullptr;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (rules_[i]->dims[1] != Dim::kGroups) continue;
+      if (scales != nullptr && operands_[i].strides != scales->strides) {
+        return corrupt(concat("operand sums: strides[0] is ", operands_[i].strides[0], ", expected that of scales, ",
+                              scales->strides[0]));
+      }
+      scales = &operands_[i];
+    }
+    return Status::ok();
+  }
+
+  Status checkDerivedDims() {
+    const uint64_t columns = dim(Dim::kColumns);
+    const uint64_t groups = (columns + 31) / 32;
+    FIRN_RETURN_IF_ERROR(expectDim(Dim::kPadded, groups * 32));
+    FIRN_RETURN_IF_ERROR(expectDim(Dim::kGroups, groups));
+    return expectDim(Dim::kTotal, columns + dim(Dim::kOther));
+  }
+
+  Status checkAttrs() {
+    for (uint32_t i = 0; i < attrs_.size(); ++i) {
+      const auto expected = attrFault(rule_.attrs[i].rule, attrs_[i]);
+      if (expected) {
+        return corrupt(concat("attribute ", rule_.attrs[i].name, ": bits ", attrs_[i], ", expected ", *expected));
+      }
+    }
+    return Status::ok();
+  }
+
+  /// What the attribute should have been, or nullopt when it is fine.
+  std::optional<std::string> attrFault(AttrRule rule, uint64_t value) {
+    const double real = attrAsDouble(value);
+    const auto unless = [](bool fine, std::string_view expected) {
+      return fine ? std::nullopt : std::optional<std::string>(expected);
+    };
+    switch (rule) {
+      case AttrRule::kNone: return std::nullopt;
+      case AttrRule::kFinite: return unless(std::isfinite(real), "a finite number");
+      case AttrRule::kNotNegative: return unless(std::isfinite(real) && real >= 0, "a finite number, 0 or more");
+      case AttrRule::kPositive: return unless(std::isfinite(real) && real > 0, "a finite number above 0");
+      case AttrRule::kFlag: return unless(value <= 1, "0 or 1");
+      case AttrRule::kRotated:
+        return unless(value >= 2 && value % 2 == 0 && value <= context_.header.headDim && value / 2 == dim(Dim::kPairs),
+                      concat("an even number up to ", context_.header.headDim, ", twice ", dim(Dim::kPairs)));
+      case AttrRule::kFirstColumn:
+        return unless(value <= dim(Dim::kColumns) && dim(Dim::kOut) <= dim(Dim::kColumns) - value,
+                      concat("a column with ", dim(Dim::kOut), " columns from it, of ", dim(Dim::kColumns)));
+      case AttrRule::kFirstHead: return unless(value < kMaxHeadIndex, "a head index");
+      case AttrRule::kGroup: return unless(value >= 1 && value <= kMaxHeadIndex, "1 or more");
+    }
+    return "a known rule";
+  }
+
+  Status checkHeads() {
+    const uint64_t heads = dim(Dim::kHeads);
+    const uint64_t kvHeads = dim(Dim::kKvHeads);
+    if (rule_.op == TaskOp::kRefAttention && heads % kvHeads != 0) {
+      return corrupt(concat(heads, " heads are no multiple of ", kvHeads, " KV heads"));
+    }
+    if (rule_.op != TaskOp::kCpuAttention) return Status::ok();
+    const uint64_t first = attrs_[1];
+    const uint64_t group = attrs_[2];
+    const uint64_t last = (first + heads - 1) / group - first / group;
+    if (last < kvHeads) return Status::ok();
+    return corrupt(concat("heads ", first, "..", first + heads - 1, " in groups of ", group, " need ", last + 1,
+                          " KV heads, the view has ", kvHeads));
+  }
+
+  Status checkAliases() const {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (rules_[i]->access == Access::kRead) continue;
+      for (size_t j = 0; j < operands_.size(); ++j) {
+        if (i == j || !overlap(operands_[i], operands_[j])) continue;
+        if (rule_.mayAlias && isSameView(operands_[i], operands_[j])) continue;
+        return corrupt(concat("operand ", rules_[i]->name, " is written and overlaps operand ", rules_[j]->name));
+      }
+    }
+    return Status::ok();
+  }
+
+  static bool isSameView(const OperandRecord& a, const OperandRecord& b) {
+    return a.offset == b.offset && a.rank == b.rank && a.dtype == b.dtype && a.dims == b.dims && a.strides == b.strides;
+  }
+
+  static uint64_t elementBytes(const OperandRecord& operand) { return dtypeInfo(operand.dtype)->blockBytes; }
+
+  /// Bytes of one row (dims 1 and up), or of all when there is only one.
+  static uint64_t rowBytes(const OperandRecord& a) {
+    if (a.rank < 2 || a.dims[0] == 1) return *operandBytes(a);
+    return *operandBytes(a) - static_cast<uint64_t>(a.dims[0] - 1) * a.strides[0] * elementBytes(a);
+  }
+
+  /// Distance of rows in bytes; 0 when there is only one.
+  static uint64_t pitchBytes(const OperandRecord& a) {
+    return a.rank < 2 || a.dims[0] == 1 ? 0 : a.strides[0] * elementBytes(a);
+  }
+
+  static bool overlap(const OperandRecord& a, const OperandRecord& b) {
+    if (a.space != b.space || a.base != b.base) return false;
+    const uint64_t aBytes = *operandBytes(a);
+    const uint64_t bBytes = *operandBytes(b);
+    if (a.offset >= b.offset ? a.offset - b.offset >= bBytes : b.offset - a.offset >= aBytes) return false;
+    // Column ranges of one matrix interleave without touching.
+    const uint64_t pitch = std::max(pitchBytes(a), pitchBytes(b));
+    if (pitch == 0) return true;
+    if ((pitchBytes(a) != 0 && pitchBytes(a) != pitch) || (pitchBytes(b) != 0 && pitchBytes(b) != pitch)) return true;
+    const uint64_t aStart = a.offset % pitch;
+    const uint64_t bStart = b.offset % pitch;
+    if (rowBytes(a) > pitch - aStart || rowBytes(b) > pitch - bStart) return true;
+    return aStart < bStart + rowBytes(b) && bStart < aStart + rowBytes(a);
+  }
+
+  Status report(BodyNeeds& needs) {
+    const uint32_t rows = dim(Dim::kRows);
+    if (rows != 0) {
+      if (needs.rows == 0) needs.rows = rows;
+      if (needs.rows != rows) {
+        return corrupt(concat(rows, " rows, but the tasks before it in this body have ", needs.rows));
+      }
+    }
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const OperandRecord& operand = operands_[i];
+      if (operand.space == Space::kSymbol && rules_[i]->access != Access::kRead) {
+        needs.symbolsWritten |= 1U << operand.base;
+      }
+      if (operand.space == Space::kKv) needs.usesKv = true;
+    }
+    return Status::ok();
+  }
+
+  const TaskContext& context_;
+  const TaskOpRule& rule_;
+  std::span<const OperandRecord> operands_;
+  std::span<const uint64_t> attrs_;
+  std::array<const OperandRule*, 6> rules_{};
+  std::array<uint32_t, kDimRoles> bound_{};
+};
+
+}  // namespace
+
+Status verifyTask(const TaskContext& context, TaskOp op, std::span<const OperandRecord> operands,
+                  std::span<const uint64_t> attrs, BodyNeeds& needs) {
+  const TaskOpRule* rule = taskOpRule(op);
+  if (rule == nullptr) return corrupt(concat("op ", static_cast<uint32_t>(op), " is no task op"));
+  const bool isCpuOp = op >= TaskOp::kCpuEmbed;
+  if (isCpuOp != (context.target == Target::kCpu)) {
+    return corrupt(concat("the op does not belong to target ", targetName(context.target)));
+  }
+  return TaskCheck(context, *rule, operands, attrs).run(needs);
+}
+
+}  // namespace firn::blob

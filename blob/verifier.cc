@@ -1,0 +1,83 @@
+#include "blob/verifier.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/concat.h"
+#include "base/utf8.h"
+#include "blob/elf_symbols.h"
+#include "blob/names.h"
+
+namespace firn::blob {
+
+namespace {
+
+constexpr uint64_t kMaxCardBytes = 16ULL << 20;
+
+std::span<const std::byte> bytesOf(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
+  const SectionPlace& place = frame.place(id);
+  return outside.subspan(place.offset, place.bytes);
+}
+
+std::string_view textOf(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
+  const auto bytes = bytesOf(outside, frame, id);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Status checkIdent(const Ident& ident) {
+  if (targetName(ident.target).empty()) {
+    return unsupported(
+        concat("note: target is ", static_cast<uint32_t>(ident.target), ", expected 1 (reference) or 2 (cpu)"));
+  }
+  if (ident.lanes == 0 || ident.lanes > kMaxLanes) {
+    return corrupt(concat("note: lanes is ", ident.lanes, ", expected 1..", kMaxLanes));
+  }
+  return Status::ok();
+}
+
+Status checkTexts(std::span<const std::byte> outside, const Frame& frame) {
+  const std::string_view card = textOf(outside, frame, SectionId::kCard);
+  if (card.size() > kMaxCardBytes || card.empty() || card.front() != '{' || !nlohmann::json::accept(card)) {
+    return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes that are no JSON object"));
+  }
+  if (!isUtf8(textOf(outside, frame, SectionId::kTemplate))) {
+    return corrupt(concat("section ", kTemplateSection, ": not UTF-8 text"));
+  }
+  return Status::ok();
+}
+
+/// The symbol table follows from the program, so it must be exactly that.
+Status checkElfSymbols(std::span<const std::byte> outside, const Frame& frame, const ProgramView& program) {
+  const ElfSymbols expected = makeElfSymbols(program, frame);
+  const auto symtab = bytesOf(outside, frame, SectionId::kSymtab);
+  if (symtab.size() != expected.symtab.size() ||
+      std::memcmp(symtab.data(), expected.symtab.data(), symtab.size()) != 0) {
+    return corrupt("section .symtab: not the symbols of the program");
+  }
+  if (textOf(outside, frame, SectionId::kStrtab) != expected.strtab) {
+    return corrupt("section .strtab: not the symbol names of the program");
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes) {
+  VerifiedOutside verified;
+  FIRN_ASSIGN_OR_RETURN(verified.ident, readIdent(outside));
+  FIRN_ASSIGN_OR_RETURN(verified.frame, readFrame(outside, fileBytes));
+  const Hash128 hash = contentHashOf(outside, verified.frame);
+  if (hash != verified.ident.contentHash) {
+    return corrupt(concat("the bytes outside the weights have hash ", toHex(hash), ", the note says ",
+                          toHex(verified.ident.contentHash), ": the file is damaged, compile the model again"));
+  }
+  FIRN_RETURN_IF_ERROR(checkIdent(verified.ident));
+  FIRN_RETURN_IF_ERROR(checkTexts(outside, verified.frame));
+  FIRN_ASSIGN_OR_RETURN(verified.program, viewProgram(bytesOf(outside, verified.frame, SectionId::kProgram)));
+  FIRN_RETURN_IF_ERROR(
+      verifyProgram(verified.program, verified.ident, verified.frame.place(SectionId::kWeights).bytes));
+  FIRN_RETURN_IF_ERROR(checkElfSymbols(outside, verified.frame, verified.program));
+  return verified;
+}
+
+}  // namespace firn::blob

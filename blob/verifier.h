@@ -1,0 +1,48 @@
+// Decides whether bytes are a blob that a device may run without looking again. Not here: the hash of the weights
+// (verifyWeights in dump.h), which costs a pass over them.
+//
+// What is proved for a blob that passes:
+//   - every byte before the weights is covered by the content hash, and every byte that means nothing is zero;
+//   - tables lie inside their section; each record belongs to exactly one parent, in order, so walking the program
+//     visits each record once per call and the cost of checking is linear in the file;
+//   - for every call of every entry, every operand lies inside the scratch of the entry, the weights, the KV cache, or
+//     the symbol bound to it (the mask aside: an operand of kvRows bytes of which the entry's context are bound and
+//     read), and nothing writes to weights or to inputs;
+//   - operands have the types, ranks, layouts and dims that their op asks for, consistent with each other and with the
+//     model's sizes (task_op_verify.h); ids, positions and mask come from the symbols a device checks at submit;
+//   - a written operand does not overlap another operand of its task, unless the op may work in place and both are the
+//     same view.
+// Not proved: that lanes of one segment do not race for scratch (values only, never memory safety), that numbers in
+// weights and scratch are finite, and that the kernels of a device accept the workspace of an attention task.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.h"
+#include "blob/frame.h"
+#include "blob/layout.h"
+#include "blob/program_view.h"
+
+namespace firn::blob {
+
+/// More lanes than any machine this format is for.
+inline constexpr uint32_t kMaxLanes = 1024;
+
+/// What verification found: views into the bytes it was given.
+struct VerifiedOutside {
+  Ident ident{};
+  Frame frame;
+  ProgramView program;
+};
+
+/// Verifies the part of a file of `fileBytes` bytes that lies before its weights; `outside` must be 4096-byte aligned.
+/// version_mismatch names both versions; corrupt and unsupported name section, table and record.
+/// Linear in outside.size(); allocates a few KB and one copy of the symbol table.
+Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes);
+
+/// The rules of the tables alone: everything that relates records to each other.
+Status verifyProgram(const ProgramView& program, const Ident& ident, uint64_t weightsBytes);
+
+}  // namespace firn::blob
