@@ -14,7 +14,6 @@ namespace {
 // dimension, type, offset): a count that cannot fit is refused before anything is stored.
 constexpr uint64_t kLeastKeyBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t kLeastTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
-constexpr uint64_t kHeaderBytes = 24;
 constexpr uint64_t kDefaultAlignment = 32;
 
 std::string number(uint64_t value) { return std::to_string(value); }
