@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Case {
   std::string model;     ///< GGUF under tests/data
   std::string expected;  ///< safetensors under tests/data/expected
   std::string logits = "logits";
+
+  friend void PrintTo(const Case& testCase, std::ostream* out) { *out << testCase.model; }
 };
 
 std::vector<int32_t> narrow(const std::vector<int64_t>& ids) { return {ids.begin(), ids.end()}; }
