@@ -50,7 +50,6 @@ def Graph_FuncOp : Graph_Op<"func", [Symbol, SymbolTable, IsolatedFromAbove, Sin
     ::mlir::Region* getCallableRegion() { return &getBody(); }
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
-    static ::llvm::StringRef getDefaultDialect() { return "graph"; }
 
     /// The argument with this name ("ids", "kv.k.0"), or null.
     ::mlir::BlockArgument findArgument(::llvm::StringRef name);

@@ -1,0 +1,185 @@
+// Phase "freeze": passes.h.
+#include "compiler/ir/graph.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/residual.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/Pass.h"
+
+namespace firn::passes {
+namespace {
+
+using graph::Entry;
+using graph::EntryKind;
+using graph::FuncOp;
+using mlir::RankedTensorType;
+
+/// `type` with dimension `index` set to `size`.
+RankedTensorType withDim(mlir::Type type, unsigned index, int64_t size) {
+  auto tensor = llvm::cast<RankedTensorType>(type);
+  llvm::SmallVector<int64_t> shape(tensor.getShape());
+  shape[index] = size;
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
+/// The static type of argument `index` of @model in an entry of m rows and context c over T cache rows.
+mlir::Type argumentType(FuncOp func, unsigned index, const Entry& entry, int64_t kvRows) {
+  auto type = llvm::cast<RankedTensorType>(func.getArgumentTypes()[index]);
+  if (func.argumentName(index) == graph::kMaskArg) return withDim(type, 0, entry.context);
+  if (type.getRank() == 3) return withDim(type, 1, kvRows);
+  return type.getRank() == 0 ? type : withDim(type, 0, entry.rows);
+}
+
+/// Sets the type of `op`'s result from the (static) types of its operands.
+void refineResult(mlir::Operation& op) {
+  if (op.getNumResults() != 1 || op.getNumOperands() == 0) return;
+  mlir::Value result = op.getResult(0);
+  if (llvm::isa<graph::CacheUpdateOp>(op)) {
+    result.setType(op.getOperand(0).getType());
+    return;
+  }
+  mlir::Value rows = llvm::isa<graph::SelectRowsOp>(op) ? op.getOperand(1) : op.getOperand(0);
+  result.setType(withDim(result.getType(), 0, llvm::cast<RankedTensorType>(rows.getType()).getDimSize(0)));
+}
+
+std::string entryName(const Entry& entry) {
+  std::string name = graph::entryKindName(entry.kind).str();
+  if (entry.kind != EntryKind::kGenerate) name += "." + std::to_string(entry.rows);
+  if (entry.kind != EntryKind::kHead) name += "." + std::to_string(entry.context);
+  return name;
+}
+
+void updateFunctionType(FuncOp func) {
+  mlir::Block& block = func.getBody().front();
+  func.setFunctionType(
+      mlir::FunctionType::get(func.getContext(), block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+}
+
+/// Erases the ops whose results nobody uses, last first.
+void eraseDeadOps(mlir::Block& block) {
+  for (mlir::Operation* op = block.getTerminator()->getPrevNode(); op != nullptr;) {
+    mlir::Operation* previous = op->getPrevNode();
+    if (op->use_empty()) op->erase();
+    op = previous;
+  }
+}
+
+/// A prefill or generate entry: the whole of @model with static shapes; a prefill stops before the last norm.
+void cloneEntry(FuncOp model, const Entry& entry, int64_t kvRows, mlir::OpBuilder& builder) {
+  auto func = llvm::cast<FuncOp>(builder.clone(*model));
+  func.setSymName(entryName(entry));
+  func->setAttr(graph::kEntryAttr, graph::entryAttr(*builder.getContext(), entry));
+  mlir::Block& block = func.getBody().front();
+  for (mlir::BlockArgument argument : block.getArguments()) {
+    argument.setType(argumentType(func, argument.getArgNumber(), entry, kvRows));
+  }
+  for (mlir::Operation& op : block.without_terminator()) refineResult(op);
+  if (entry.kind == EntryKind::kPrefill) {
+    block.getTerminator()->setOperand(0, hiddenBehindLogits(func));
+    eraseDeadOps(block);
+  }
+  updateFunctionType(func);
+}
+
+/// A head entry: the ops from the last norm on.
+void cloneHead(FuncOp model, int64_t rows, mlir::OpBuilder& builder) {
+  const Entry entry{.kind = EntryKind::kHead, .rows = rows, .context = 0};
+  mlir::Value hidden = hiddenBehindLogits(model);
+  mlir::Value logits = model.getBody().front().getTerminator()->getOperand(0);
+  llvm::SmallVector<mlir::Operation*> tail;
+  for (mlir::Value value = logits; value != hidden; value = value.getDefiningOp()->getOperand(0)) {
+    tail.push_back(value.getDefiningOp());
+  }
+  mlir::Type inputType = withDim(hidden.getType(), 0, rows);
+  mlir::Type outputType = withDim(logits.getType(), 0, rows);
+  auto func = builder.create<FuncOp>(model.getLoc(), entryName(entry), builder.getFunctionType(inputType, outputType),
+                                     /*sym_visibility=*/nullptr, /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr,
+                                     builder.getStrArrayAttr({graph::kHiddenArg}));
+  func->setAttr(graph::kEntryAttr, graph::entryAttr(*builder.getContext(), entry));
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  mlir::Block* block = builder.createBlock(&func.getBody());
+  mlir::IRMapping mapping;
+  mapping.map(hidden, block->addArgument(inputType, model.getLoc()));
+  for (mlir::Operation* op : llvm::reverse(tail)) refineResult(*builder.clone(*op, mapping));
+  builder.create<graph::ReturnOp>(model.getLoc(), mapping.lookup(logits));
+}
+
+bool isLadder(llvm::ArrayRef<int64_t> values, int64_t limit) {
+  int64_t previous = 0;
+  for (int64_t value : values) {
+    if (value <= previous || value > limit) return false;
+    previous = value;
+  }
+  return !values.empty();
+}
+
+class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FreezePass)
+
+  FreezePass() = default;
+  FreezePass(const FreezePass& other) : PassWrapper(other) {}
+  explicit FreezePass(const FreezeOptions& options) {
+    chunks = options.chunks;
+    contexts = options.contexts;
+    headRows = options.headRows;
+    kvRows = options.kvRows;
+  }
+
+  llvm::StringRef getArgument() const final { return "graph-freeze"; }
+  llvm::StringRef getDescription() const final { return "One static clone of @model per entry"; }
+
+  void runOnOperation() final {
+    FuncOp model = findModel(getOperation());
+    if (!model || !model.findArgument(graph::kMaskArg)) {
+      getOperation().emitError("graph.freeze_c1: expected exactly one graph.func, named @model, that is stateless");
+      return signalPassFailure();
+    }
+    // A tensor of 2^31 rows has no i32 row number.
+    if (kvRows < 1 || kvRows > INT32_MAX || !isLadder(chunks, kvRows) || !isLadder(contexts, kvRows) ||
+        !isLadder(headRows, INT32_MAX) ||
+        llvm::ArrayRef<int64_t>(chunks).back() > llvm::ArrayRef<int64_t>(contexts).back()) {
+      getOperation().emitError() << "graph.freeze_c2: found chunks [" << llvm::ArrayRef<int64_t>(chunks)
+                                 << "], contexts [" << llvm::ArrayRef<int64_t>(contexts) << "], head rows ["
+                                 << llvm::ArrayRef<int64_t>(headRows) << "], kv rows " << kvRows
+                                 << ", expected ascending ladders from 1 up to the kv rows, and a context for each "
+                                    "chunk";
+      return signalPassFailure();
+    }
+    if (!hiddenBehindLogits(model)) {
+      model.emitOpError("graph.freeze_c3: result 0 is not made by a norm and a graph.head from one matrix");
+      return signalPassFailure();
+    }
+    makeEntries(model);
+  }
+
+ private:
+  void makeEntries(FuncOp model) {
+    mlir::OpBuilder builder(model);
+    for (int64_t chunk : chunks) {
+      for (int64_t context : contexts) {
+        if (context < chunk) continue;
+        cloneEntry(model, {.kind = EntryKind::kPrefill, .rows = chunk, .context = context}, kvRows, builder);
+      }
+    }
+    for (int64_t context : contexts) {
+      cloneEntry(model, {.kind = EntryKind::kGenerate, .rows = 1, .context = context}, kvRows, builder);
+    }
+    for (int64_t rows : headRows) cloneHead(model, rows, builder);
+    model.erase();
+  }
+
+  ListOption<int64_t> chunks{*this, "chunks", llvm::cl::desc("rows of prefill entries, ascending")};
+  ListOption<int64_t> contexts{*this, "contexts", llvm::cl::desc("context sizes, ascending")};
+  ListOption<int64_t> headRows{*this, "head-rows", llvm::cl::desc("rows of head entries, ascending")};
+  Option<int64_t> kvRows{*this, "kv-rows", llvm::cl::desc("rows of the KV cache"), llvm::cl::init(0)};
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createFreezePass(const FreezeOptions& options) {
+  return std::make_unique<FreezePass>(options);
+}
+
+}  // namespace firn::passes

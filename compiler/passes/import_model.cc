@@ -1,0 +1,270 @@
+#include "compiler/passes/import_model.h"
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+namespace firn::passes {
+namespace {
+
+using import::LayerSpec;
+using import::LinearSpec;
+using import::ModelSpec;
+using import::TensorView;
+using mlir::FlatSymbolRefAttr;
+using mlir::Value;
+
+// Large enough for any model, small enough that no product of two of these numbers leaves int64.
+constexpr uint64_t kMaxDim = INT32_MAX;
+constexpr size_t kMaxLayers = 4096;
+
+/// Builds one module; every step that can fail reports and returns null or failure.
+class GraphBuilder {
+ public:
+  GraphBuilder(const ModelSpec& spec, mlir::MLIRContext& context)
+      : spec_(spec), builder_(&context), location_(mlir::UnknownLoc::get(&context)) {}
+
+  mlir::OwningOpRef<mlir::ModuleOp> build() {
+    if (mlir::failed(checkNumbers()) || mlir::failed(checkRope())) return nullptr;
+    module_ = mlir::ModuleOp::create(location_);
+    (*module_)->setAttr(graph::kModelAttr, cardAttr());
+    builder_.setInsertionPointToEnd(module_->getBody());
+    if (mlir::failed(declareWeights())) return nullptr;
+    declareStates();
+    buildModel();
+    if (mlir::failed(mlir::verify(*module_))) return nullptr;
+    return std::move(module_);
+  }
+
+ private:
+  mlir::LogicalResult fail(const char* label, const std::string& text) {
+    return mlir::emitError(location_) << label << ": " << spec_.sourcePath << ": " << text;
+  }
+
+  mlir::LogicalResult checkNumbers() {
+    const std::pair<const char*, uint64_t> numbers[] = {
+        {"embed", spec_.embed},      {"heads", spec_.heads}, {"kv_heads", spec_.kvHeads},
+        {"head_dim", spec_.headDim}, {"ffn", spec_.ffn},     {"vocab", spec_.vocab},
+    };
+    for (const auto& [name, value] : numbers) {
+      if (value >= 1 && value <= kMaxDim) continue;
+      return fail("graph.import_c1",
+                  std::string(name) + " is " + std::to_string(value) + ", expected 1 to " + std::to_string(kMaxDim));
+    }
+    if (spec_.layers.empty() || spec_.layers.size() > kMaxLayers) {
+      return fail("graph.import_c1", "found " + std::to_string(spec_.layers.size()) + " layers, expected 1 to " +
+                                         std::to_string(kMaxLayers));
+    }
+    if (spec_.heads % spec_.kvHeads != 0) {
+      return fail("graph.import_c1", "heads is " + std::to_string(spec_.heads) + ", expected a multiple of kv_heads " +
+                                         std::to_string(spec_.kvHeads));
+    }
+    if (uint64_t{spec_.heads} * spec_.headDim > kMaxDim) {
+      return fail("graph.import_c1", "heads x head_dim is above " + std::to_string(kMaxDim));
+    }
+    for (float number : {spec_.normEpsilon, spec_.attentionScale}) {
+      if (std::isfinite(number) && number > 0) continue;
+      return fail("graph.import_c1", "norm epsilon or attention scale is " + std::to_string(number) +
+                                         ", expected a finite number above 0");
+    }
+    return mlir::success();
+  }
+
+  mlir::LogicalResult checkRope() {
+    const import::RopeSpec& rope = spec_.rope;
+    if (rope.dims < 2 || rope.dims % 2 != 0 || rope.dims > spec_.headDim || rope.freqs.size() != rope.dims / 2) {
+      return fail("graph.import_c2", "rope has dims " + std::to_string(rope.dims) + " and " +
+                                         std::to_string(rope.freqs.size()) +
+                                         " frequencies, expected even dims up to head_dim " +
+                                         std::to_string(spec_.headDim) + " and half as many frequencies");
+    }
+    for (float freq : rope.freqs) {
+      if (!std::isfinite(freq)) return fail("graph.import_c2", "a rope frequency is not finite");
+    }
+    return mlir::success();
+  }
+
+  mlir::DictionaryAttr cardAttr() {
+    auto number = [&](const char* name, uint64_t value) {
+      return builder_.getNamedAttr(name, builder_.getI32IntegerAttr(static_cast<int32_t>(value)));
+    };
+    return builder_.getDictionaryAttr({
+        builder_.getNamedAttr("architecture", builder_.getStringAttr(spec_.architecture)),
+        number("embed", spec_.embed),
+        number("heads", spec_.heads),
+        number("kv_heads", spec_.kvHeads),
+        number("head_dim", spec_.headDim),
+        number("ffn", spec_.ffn),
+        number("vocab", spec_.vocab),
+        number("layers", spec_.layers.size()),
+    });
+  }
+
+  mlir::LogicalResult declareWeight(const std::string& name, const TensorView& view,
+                                    llvm::ArrayRef<uint64_t> expected) {
+    std::string found;
+    for (uint64_t dim : view.dims) found += (found.empty() ? "" : "x") + std::to_string(dim);
+    std::string wanted;
+    for (uint64_t dim : expected) wanted += (wanted.empty() ? "" : "x") + std::to_string(dim);
+    mlir::Type element = graph::elementType(*builder_.getContext(), view.type);
+    if (!element || llvm::ArrayRef<uint64_t>(view.dims) != expected || view.name.empty()) {
+      return fail("graph.import_c3", "tensor \"" + view.name + "\" for " + name + " has shape [" + found +
+                                         "], expected [" + wanted + "] of a known type");
+    }
+    const llvm::SmallVector<int64_t> dims(view.dims.begin(), view.dims.end());
+    builder_.create<graph::WeightOp>(location_, name, mlir::RankedTensorType::get(dims, element),
+                                     builder_.getStringAttr(view.name), /*value=*/nullptr);
+    return mlir::success();
+  }
+
+  mlir::LogicalResult declareLinear(const std::string& name, const LinearSpec& linear, uint64_t n, uint64_t k) {
+    if (mlir::failed(declareWeight(name, linear.weight, {n, k}))) return mlir::failure();
+    return linear.bias ? declareWeight(name + ".bias", *linear.bias, {n}) : mlir::success();
+  }
+
+  mlir::LogicalResult declareWeights() {
+    const uint64_t e = spec_.embed;
+    auto frequencies = mlir::RankedTensorType::get({spec_.rope.dims / 2}, builder_.getF32Type());
+    builder_.create<graph::WeightOp>(
+        location_, "rope.freqs", frequencies, /*file=*/nullptr,
+        mlir::DenseElementsAttr::get(frequencies, llvm::ArrayRef<float>(spec_.rope.freqs)));
+    if (mlir::failed(declareWeight("token_embd", spec_.embedding, {spec_.vocab, e}))) return mlir::failure();
+    for (size_t i = 0; i < spec_.layers.size(); ++i) {
+      if (mlir::failed(declareLayer(layerName(i), spec_.layers[i]))) return mlir::failure();
+    }
+    if (mlir::failed(declareWeight("output_norm", spec_.outputNorm, {e}))) return mlir::failure();
+    return spec_.head ? declareLinear("output", *spec_.head, spec_.vocab, e) : mlir::success();
+  }
+
+  mlir::LogicalResult declareLayer(const std::string& name, const LayerSpec& layer) {
+    const uint64_t e = spec_.embed;
+    const uint64_t qWidth = uint64_t{spec_.heads} * spec_.headDim;
+    const uint64_t kvWidth = uint64_t{spec_.kvHeads} * spec_.headDim;
+    const bool isDeclared = mlir::succeeded(declareWeight(name + "attn_norm", layer.attnNorm, {e})) &&
+                            mlir::succeeded(declareLinear(name + "attn_q", layer.q, qWidth, e)) &&
+                            mlir::succeeded(declareLinear(name + "attn_k", layer.k, kvWidth, e)) &&
+                            mlir::succeeded(declareLinear(name + "attn_v", layer.v, kvWidth, e)) &&
+                            mlir::succeeded(declareLinear(name + "attn_output", layer.o, e, qWidth)) &&
+                            mlir::succeeded(declareWeight(name + "ffn_norm", layer.ffnNorm, {e})) &&
+                            mlir::succeeded(declareLinear(name + "ffn_gate", layer.gate, spec_.ffn, e)) &&
+                            mlir::succeeded(declareLinear(name + "ffn_up", layer.up, spec_.ffn, e)) &&
+                            mlir::succeeded(declareLinear(name + "ffn_down", layer.down, e, spec_.ffn));
+    return mlir::success(isDeclared);
+  }
+
+  void declareStates() {
+    for (size_t i = 0; i < spec_.layers.size(); ++i) {
+      for (const char* kind : {"kv.k.", "kv.v."}) {
+        builder_.create<graph::StateOp>(location_, kind + std::to_string(i), cacheType());
+      }
+    }
+  }
+
+  void buildModel() {
+    const int64_t any = mlir::ShapedType::kDynamic;
+    auto list = mlir::RankedTensorType::get({any}, builder_.getI32Type());
+    auto type = builder_.getFunctionType({list, list}, {matrix(spec_.vocab)});
+    auto func = builder_.create<graph::FuncOp>(location_, "model", type, /*sym_visibility=*/nullptr,
+                                               /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr,
+                                               builder_.getStrArrayAttr({graph::kIdsArg, graph::kPositionsArg}));
+    mlir::Block* block = builder_.createBlock(&func.getBody());
+    Value ids = block->addArgument(list, location_);
+    positions_ = block->addArgument(list, location_);
+    Value x = builder_.create<graph::EmbedOp>(named("token_embd"), matrix(spec_.embed), ids, symbol("token_embd"));
+    for (size_t i = 0; i < spec_.layers.size(); ++i) x = buildFfn(i, buildAttention(i, x));
+    Value normed = norm("output_norm", x);
+    const bool isTied = !spec_.head.has_value();
+    Value logits = builder_.create<graph::HeadOp>(named("output"), matrix(spec_.vocab), normed,
+                                                  symbol(isTied ? "token_embd" : "output"),
+                                                  !isTied && spec_.head->bias ? symbol("output.bias") : nullptr);
+    builder_.create<graph::ReturnOp>(location_, logits);
+  }
+
+  /// x + W_o attention(rope(W_q n), cache of rope(W_k n), cache of W_v n) with n = rms_norm(x).
+  Value buildAttention(size_t index, Value x) {
+    const LayerSpec& layer = spec_.layers[index];
+    const std::string name = layerName(index);
+    const int64_t qWidth = int64_t{spec_.heads} * spec_.headDim;
+    const int64_t kvWidth = int64_t{spec_.kvHeads} * spec_.headDim;
+    Value n = norm(name + "attn_norm", x);
+    Value q = rope(linear(name + "attn_q", n, layer.q, qWidth), spec_.heads);
+    Value k = rope(linear(name + "attn_k", n, layer.k, kvWidth), spec_.kvHeads);
+    Value v = linear(name + "attn_v", n, layer.v, kvWidth);
+    Value keys = throughState("kv.k." + std::to_string(index), k);
+    Value values = throughState("kv.v." + std::to_string(index), v);
+    Value a = builder_.create<graph::AttentionOp>(named(name + "attn"), matrix(qWidth), q, keys, values,
+                                                  /*mask=*/nullptr, /*row0=*/nullptr, spec_.heads, spec_.kvHeads,
+                                                  llvm::APFloat(spec_.attentionScale));
+    Value o = linear(name + "attn_output", a, layer.o, spec_.embed);
+    return builder_.create<graph::AddOp>(named(name + "attn_add"), x.getType(), x, o);
+  }
+
+  /// x + W_down(silu(W_gate n) * W_up n) with n = rms_norm(x).
+  Value buildFfn(size_t index, Value x) {
+    const LayerSpec& layer = spec_.layers[index];
+    const std::string name = layerName(index);
+    Value n = norm(name + "ffn_norm", x);
+    Value gate = linear(name + "ffn_gate", n, layer.gate, spec_.ffn);
+    Value up = linear(name + "ffn_up", n, layer.up, spec_.ffn);
+    Value silu = builder_.create<graph::SiluOp>(named(name + "ffn_silu"), gate.getType(), gate);
+    Value product = builder_.create<graph::MulOp>(named(name + "ffn_mul"), gate.getType(), silu, up);
+    Value down = linear(name + "ffn_down", product, layer.down, spec_.embed);
+    return builder_.create<graph::AddOp>(named(name + "ffn_add"), x.getType(), x, down);
+  }
+
+  Value norm(const std::string& name, Value x) {
+    return builder_.create<graph::RmsNormOp>(named(name), x.getType(), x, symbol(name),
+                                             builder_.getF32FloatAttr(spec_.normEpsilon));
+  }
+
+  Value linear(const std::string& name, Value x, const LinearSpec& spec, int64_t width) {
+    return builder_.create<graph::LinearOp>(named(name), matrix(width), x, symbol(name),
+                                            spec.bias ? symbol(name + ".bias") : nullptr);
+  }
+
+  Value rope(Value x, uint32_t heads) {
+    auto pairing = graph::RopePairingAttr::get(
+        builder_.getContext(), spec_.rope.pairing == import::RopePairing::kInterleaved ? graph::RopePairing::Interleaved
+                                                                                       : graph::RopePairing::HalfSplit);
+    return builder_.create<graph::RopeOp>(x.getLoc(), x.getType(), x, positions_, symbol("rope.freqs"), pairing,
+                                          count(heads), count(spec_.rope.dims),
+                                          builder_.getF32FloatAttr(spec_.rope.magnitude));
+  }
+
+  Value throughState(const std::string& state, Value rows) {
+    builder_.create<graph::StateWriteOp>(rows.getLoc(), symbol(state), rows, count(spec_.kvHeads));
+    return builder_.create<graph::StateReadOp>(rows.getLoc(), cacheType(), symbol(state));
+  }
+
+  static std::string layerName(size_t index) { return "blk." + std::to_string(index) + "."; }
+  mlir::Location named(const std::string& name) { return mlir::NameLoc::get(builder_.getStringAttr(name)); }
+  FlatSymbolRefAttr symbol(const std::string& name) { return FlatSymbolRefAttr::get(builder_.getContext(), name); }
+  mlir::IntegerAttr count(uint32_t value) { return builder_.getI32IntegerAttr(static_cast<int32_t>(value)); }
+  mlir::RankedTensorType matrix(int64_t width) {
+    return mlir::RankedTensorType::get({mlir::ShapedType::kDynamic, width}, builder_.getF32Type());
+  }
+  mlir::RankedTensorType cacheType() {
+    return mlir::RankedTensorType::get({spec_.kvHeads, mlir::ShapedType::kDynamic, spec_.headDim},
+                                       builder_.getF32Type());
+  }
+
+  const ModelSpec& spec_;
+  mlir::OpBuilder builder_;
+  mlir::Location location_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  Value positions_;
+};
+
+}  // namespace
+
+mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context) {
+  context.loadDialect<graph::GraphDialect>();
+  return GraphBuilder(spec, context).build();
+}
+
+}  // namespace firn::passes

@@ -1,0 +1,17 @@
+// Phase "import": a model as data (compiler/import/model_spec.h) becomes a stateful graph with a dynamic token count.
+// Not here: reading files (compiler/import), anything an architecture decides (it is in the spec).
+#pragma once
+
+#include "compiler/import/model_spec.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace firn::passes {
+
+/// The verified module of `spec`: graph.model, one graph.weight per tensor (by its name in the file; no bytes are
+/// copied), two graph.state per layer and @model(ids, positions) -> logits. Loads the dialect into `context`.
+/// On a spec that is no model: a diagnostic that begins "graph.import_c<n>" or is a verifier's, and null. Labels: c1 a
+/// hyper-parameter out of range, c2 rope, c3 a tensor whose shape does not fit.
+mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context);
+
+}  // namespace firn::passes

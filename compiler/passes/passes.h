@@ -1,0 +1,53 @@
+// The phases of the compiler between import and blob, each one pass. Phases in order: stateless, freeze, fold, place
+// (graph IR, docs/ops.md), then lower and schedule (task IR). Not here: the pipeline and its options as a user gives
+// them (compiler/driver.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class Pass;
+}  // namespace mlir
+
+namespace firn::passes {
+
+/// State becomes arguments and results. @model gets the arguments valid, row0, mask and one per graph.state (in the
+/// module's order, named like it), and one more result per state; state_write becomes cache_update, attention gets mask
+/// and row0. Errors: graph.stateless_c1 (no single @model), _c2 (a state written twice), _c3 (read before written).
+std::unique_ptr<mlir::Pass> createStatelessPass();
+
+/// Which static programs to make. All values are in rows (tokens), final: nothing is rounded or added here.
+struct FreezeOptions {
+  std::vector<int64_t> chunks;               ///< m of prefill entries, ascending, 1 .. kvRows
+  std::vector<int64_t> contexts;             ///< c, ascending, 1 .. kvRows; prefill uses those >= m
+  int64_t kvRows = 0;                        ///< T
+  std::vector<int64_t> headRows{1, 16, 64};  ///< rows of head entries, ascending
+};
+
+/// One static clone of @model per entry: @prefill.<chunk>.<context> (returns the hidden rows before the last norm),
+/// @generate.<context> (one row, returns logits), @head.<rows> (hidden rows to logits); @model is gone. Errors:
+/// graph.freeze_c1 (no single @model), _c2 (options), _c3 (logits are no norm and head of one residual stream).
+std::unique_ptr<mlir::Pass> createFreezePass(const FreezeOptions& options);
+
+/// The decoder layers of every entry become calls. A layer begins at the last point before its cache ops where nothing
+/// but the residual stream is alive. Layers that are equal op by op, attribute by attribute and weight type by weight
+/// type share one body @block.<m>, whatever the context; a layer that differs in anything gets @block.<m>.1 and so on.
+/// Errors: graph.fold_c1 (an entry that has no such points).
+std::unique_ptr<mlir::Pass> createFoldPass();
+
+/// Where to run.
+struct PlaceOptions {
+  std::string target = "cpu";  ///< "cpu" or "reference"
+};
+
+/// Every function gets its device and the reason. Errors: graph.place_c1 (no such target), _c2 (an op the target cannot
+/// run: op, layer and target named).
+std::unique_ptr<mlir::Pass> createPlacePass(const PlaceOptions& options);
+
+/// Makes the passes above known to firn-opt as --graph-stateless, --graph-freeze, --graph-fold, --graph-place.
+void registerGraphPasses();
+
+}  // namespace firn::passes

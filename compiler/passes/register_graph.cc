@@ -1,0 +1,13 @@
+#include "compiler/passes/passes.h"
+#include "mlir/Pass/Pass.h"
+
+namespace firn::passes {
+
+void registerGraphPasses() {
+  mlir::registerPass([] { return createStatelessPass(); });
+  mlir::registerPass([] { return createFreezePass({.chunks = {}, .contexts = {}, .headRows = {}}); });
+  mlir::registerPass([] { return createFoldPass(); });
+  mlir::registerPass([] { return createPlacePass({}); });
+}
+
+}  // namespace firn::passes
