@@ -1,0 +1,201 @@
+// Round trip, determinism, and what a reader sees of a file that is not what it was.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "blob/names.h"
+#include "blob/reader.h"
+#include "blob/sample_program.h"
+#include "blob/task_op_rules.h"
+#include "blob/verifier.h"
+#include "blob/writer.h"
+
+namespace firn::blob {
+namespace {
+
+class BlobTest : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("firn_blob_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const Contents& contents) const {
+    const std::string path = (folder_ / name).string();
+    auto writer = Writer::create(path, contents);
+    EXPECT_TRUE(writer.isOk()) << writer.status().toString();
+    if (!writer.isOk()) return path;
+    EXPECT_TRUE(writer->appendWeights(sampleWeights(contents)).isOk());
+    const Status status = writer->finish();
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    return path;
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::string contentOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, BlobTest, testing::Values(Target::kReference, Target::kCpu),
+                         [](const auto& info) { return std::string(targetName(info.param)); });
+
+TEST_P(BlobTest, RoundTrip) {
+  Contents contents = sampleContents(GetParam());
+  const std::vector<std::byte> tokenizer(333, std::byte{7});
+  contents.tokenizer = tokenizer;
+  auto opened = Blob::open(write("a.firn", contents));
+  ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+  const Blob blob = *std::move(opened);
+  EXPECT_EQ(blob.ident().target, GetParam());
+  EXPECT_EQ(blob.ident().modelHash, contents.ident.modelHash);
+  EXPECT_EQ(blob.ident().weightsHash, hash128(sampleWeights(contents)));
+  EXPECT_EQ(blob.header().kvRows, 128U);
+  EXPECT_EQ(blob.header().kvBytes, 2ULL * 2 * 4 * 128 * 8 * (GetParam() == Target::kCpu ? 2 : 4));
+  EXPECT_EQ(blob.card(), contents.card);
+  EXPECT_EQ(blob.chatTemplate(), contents.chatTemplate);
+  EXPECT_TRUE(std::ranges::equal(blob.tokenizer(), tokenizer));
+  EXPECT_TRUE(std::ranges::equal(blob.weights(), sampleWeights(contents)));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(blob.weights().data()) % 64, 0U);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(blob.tokenizer().data()) % 64, 0U);
+
+  const Program& program = contents.program;
+  ASSERT_EQ(blob.operands().size(), program.operands.size());
+  EXPECT_EQ(std::memcmp(blob.operands().data(), program.operands.data(), blob.operands().size_bytes()), 0);
+  ASSERT_EQ(blob.tasks().size(), program.tasks.size());
+  EXPECT_EQ(std::memcmp(blob.tasks().data(), program.tasks.data(), blob.tasks().size_bytes()), 0);
+  EXPECT_TRUE(std::ranges::equal(blob.callArgs(), program.callArgs));
+  EXPECT_TRUE(std::ranges::equal(blob.attrs(), program.attrs));
+
+  for (const char* name : {"prefill.16.64", "prefill.16.128", "generate.128", "head.2"}) {
+    const auto index = blob.findEntry(name);
+    ASSERT_TRUE(index.has_value()) << name;
+    EXPECT_EQ(blob.string(blob.entries()[*index].name), name);
+  }
+  EXPECT_FALSE(blob.findEntry("generate.64").has_value());
+  const EntryRecord& entry = blob.entries()[*blob.findEntry("prefill.16.64")];
+  EXPECT_EQ(blob.findSymbol(entry, SymbolKind::kMask)->bytes, 64U);
+  EXPECT_EQ(blob.findSymbol(entry, SymbolKind::kLogits), nullptr);
+  const BodyRecord& body = blob.bodies()[blob.callsOf(entry)[1].body];
+  EXPECT_EQ(blob.string(body.name), "block.16");
+  EXPECT_EQ(blob.argsOf(blob.callsOf(entry)[1]).size(), blob.paramsOf(body).size());
+  for (const SegmentRecord& segment : blob.segmentsOf(body))
+    EXPECT_EQ(blob.lanesOf(segment).size(), blob.ident().lanes);
+}
+
+TEST_P(BlobTest, SameContentsSameBytes) {
+  EXPECT_EQ(contentOf(write("a.firn", sampleContents(GetParam()))),
+            contentOf(write("b.firn", sampleContents(GetParam()))));
+}
+
+TEST_P(BlobTest, ReadelfReadsItWithoutAWarning) {
+  if (std::system("readelf --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no readelf";
+  const std::string path = write("a.firn", sampleContents(GetParam()));
+  FILE* pipe = popen(("LC_ALL=C readelf -hSsn " + path + " 2>&1").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  char buffer[4096];
+  for (size_t n = 0; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) text.append(buffer, n);
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_EQ(text.find("arning"), std::string::npos) << text;
+  EXPECT_EQ(text.find("rror"), std::string::npos) << text;
+  for (const char* expected :
+       {".firn.program", ".firn.weights", "prefill.16.64", "prefill.16.64/mask", "scratch", "firn"}) {
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << "\n" << text;
+  }
+}
+
+TEST_P(BlobTest, TruncatedAtAnyLengthIsRefused) {
+  const auto bytes = sampleBlob(GetParam());
+  ASSERT_TRUE(bytes.isOk()) << bytes.status().toString();
+  ASSERT_TRUE(Blob::fromMemory(*bytes).isOk());
+  for (size_t size = 0; size < bytes->size(); ++size) {
+    const auto blob = Blob::fromMemory(std::span(*bytes).first(size));
+    ASSERT_FALSE(blob.isOk()) << size;
+    ASSERT_EQ(blob.status().code(), Code::kCorrupt) << size << blob.status().toString();
+  }
+  std::vector<std::byte> longer = *bytes;
+  longer.push_back(std::byte{0});
+  EXPECT_EQ(Blob::fromMemory(longer).status().code(), Code::kCorrupt);
+}
+
+TEST_P(BlobTest, AnyFlippedByteOutsideTheWeightsIsRefused) {
+  const auto bytes = sampleBlob(GetParam());
+  ASSERT_TRUE(bytes.isOk());
+  const auto blob = Blob::fromMemory(*bytes);
+  ASSERT_TRUE(blob.isOk()) << blob.status().toString();
+  const uint64_t outsideBytes = blob->frame().outsideBytes();
+  ASSERT_LT(outsideBytes, bytes->size());
+  // In place, so that each of some ten thousand tries costs one hash and no memory of its own.
+  auto copy = PageBuffer::allocate(outsideBytes);
+  ASSERT_TRUE(copy.isOk());
+  const auto outside = copy->bytes();
+  std::copy_n(bytes->begin(), outsideBytes, outside.begin());
+  ASSERT_TRUE(verifyOutside(outside, bytes->size()).isOk());
+  for (size_t at = 0; at < outsideBytes; ++at) {
+    const std::byte flip = at % 2 == 0 ? std::byte{0x01} : std::byte{0x80};
+    outside[at] ^= flip;
+    ASSERT_FALSE(verifyOutside(outside, bytes->size()).isOk()) << "byte " << at;
+    outside[at] ^= flip;
+  }
+  // The headers also steer what is copied before it is verified.
+  std::vector<std::byte> bad = *bytes;
+  for (size_t at = 0; at < kFrameProbeBytes; ++at) {
+    bad[at] ^= std::byte{0x10};
+    ASSERT_FALSE(Blob::fromMemory(bad).isOk()) << "byte " << at;
+    bad[at] ^= std::byte{0x10};
+  }
+}
+
+TEST_P(BlobTest, OpenNamesTheFile) {
+  const std::string path = (folder_ / "x.firn").string();
+  EXPECT_EQ(Blob::open(path).status().code(), Code::kNotFound);
+  std::ofstream(path) << "";
+  const auto empty = Blob::open(path);
+  EXPECT_EQ(empty.status().code(), Code::kCorrupt);
+  EXPECT_NE(empty.status().message().find(path), std::string::npos) << empty.status().toString();
+  std::ofstream(path) << std::string(5000, 'x');
+  EXPECT_NE(Blob::open(path).status().message().find("ELF"), std::string::npos);
+  EXPECT_EQ(Blob::open(folder_.string()).status().code(), Code::kInvalidArgument);
+}
+
+TEST(Writer, RefusesWrongWeightsAndABadProgram) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("firn_writer_" + std::to_string(getpid()))).string();
+  Contents contents = sampleContents(Target::kCpu);
+  {
+    auto writer = Writer::create(path, contents);
+    ASSERT_TRUE(writer.isOk());
+    EXPECT_EQ(writer->finish().code(), Code::kInternal);
+    EXPECT_TRUE(writer->padWeightsTo(100).isOk());
+    EXPECT_EQ(writer->weightsOffset(), 100U);
+    EXPECT_EQ(writer->padWeightsTo(64).code(), Code::kInternal);
+    EXPECT_EQ(writer->appendWeights(sampleWeights(contents)).code(), Code::kInternal);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  contents.program.operands[0].dims[0] += 1;
+  const auto bad = Writer::create(path, contents);
+  EXPECT_EQ(bad.status().code(), Code::kInternal);
+  EXPECT_NE(bad.status().message().find("token_embd"), std::string::npos) << bad.status().toString();
+}
+
+TEST(TaskOp, EveryOpHasANameAndARule) {
+  uint32_t count = 0;
+  for (uint32_t op = 0; op < 0x10000; ++op) {
+    const bool hasName = !taskOpName(static_cast<TaskOp>(op)).empty();
+    EXPECT_EQ(hasName, taskOpRule(static_cast<TaskOp>(op)) != nullptr) << op;
+    count += hasName ? 1 : 0;
+  }
+  EXPECT_EQ(count, 28U);
+}
+
+}  // namespace
+}  // namespace firn::blob
