@@ -1,0 +1,28 @@
+// Every tensor op that the tiny llama does not use, valid, through the printer and the parser.
+// RUN: firn-opt %s | firn-opt | FileCheck %s
+
+graph.weight @norm : tensor<64xf32> {file = "norm.weight"}
+graph.weight @norm.bias : tensor<64xbf16> {file = "norm.bias"}
+graph.weight @up : tensor<96x64x!graph.q4_1> {file = "up.weight"}
+graph.weight @up.bias : tensor<96xf16> {file = "up.bias"}
+
+// CHECK-LABEL: graph.func @all(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x160xf32>
+graph.func @all(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x160xf32> {
+  // CHECK: graph.layer_norm %x, @norm bias @norm.bias {eps = 9.99999974E-6 : f32}
+  %0 = graph.layer_norm %x, @norm bias @norm.bias {eps = 1.0e-5 : f32} : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  // CHECK: graph.linear %{{.*}}, @up bias @up.bias : (tensor<?x64xf32>) -> tensor<?x96xf32>
+  %1 = graph.linear %0, @up bias @up.bias : (tensor<?x64xf32>) -> tensor<?x96xf32>
+  // CHECK: graph.gelu %{{.*}} {tanh = true}
+  %2 = graph.gelu %1 {tanh = true} : (tensor<?x96xf32>) -> tensor<?x96xf32>
+  // CHECK: graph.scale %{{.*}} {factor = 8.000000e+00 : f32}
+  %3 = graph.scale %2 {factor = 8.0 : f32} : (tensor<?x96xf32>) -> tensor<?x96xf32>
+  // CHECK: graph.softcap %{{.*}} {cap = 3.000000e+01 : f32}
+  %4 = graph.softcap %3 {cap = 30.0 : f32} : (tensor<?x96xf32>) -> tensor<?x96xf32>
+  // CHECK: graph.slice %{{.*}} {start = 32 : i32} : (tensor<?x96xf32>) -> tensor<?x64xf32>
+  %5 = graph.slice %4 {start = 32 : i32} : (tensor<?x96xf32>) -> tensor<?x64xf32>
+  // CHECK: graph.concat %{{.*}}, %{{.*}} : (tensor<?x64xf32>, tensor<?x96xf32>) -> tensor<?x160xf32>
+  %6 = graph.concat %5, %4 : (tensor<?x64xf32>, tensor<?x96xf32>) -> tensor<?x160xf32>
+  // CHECK: graph.select_rows %{{.*}}, %rows : (tensor<?x160xf32>, tensor<?xi32>) -> tensor<?x160xf32>
+  %7 = graph.select_rows %6, %rows : (tensor<?x160xf32>, tensor<?xi32>) -> tensor<?x160xf32>
+  graph.return %7 : tensor<?x160xf32>
+}
