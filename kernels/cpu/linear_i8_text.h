@@ -60,40 +60,24 @@ FIRN_INLINE I32 packedDot(const uint8_t* weight, const ConstCodes& in, const int
   return combine<kPlanes>(planes);
 }
 
-/// Outputs of kPanels panels from `panel` on for row `row`.
-template <class Format, int kPlanes, int kPanels>
-void gemvPanels(const LinearI8Args& args, const QuantizedPanels<Format>& weight, size_t row, size_t panel) {
-  const size_t groups = args.columns / kGroup;
-  const int8_t* codes = args.in.codes + row * args.in.rowStride;
-  const float* scales = args.in.scales + row * args.in.groupStride;
-  const int32_t* sums = args.in.sums + row * args.in.groupStride;
-  F32 acc[kPanels];
-  for (F32& a : acc) a = splat(0);
-  for (size_t g = 0; g < groups; ++g) {
-    const F32 scale = splat(scales[g]);
-    const F32 sum = toFloat(splatInt(sums[g]));
-#pragma clang loop unroll(full)
-    for (int p = 0; p < kPanels; ++p) {
-      const I32 dots = packedDot<Format, kPlanes>(weight.codes(panel + p, g), args.in, codes + g * kGroup, sums[g]);
-      const F32 min = Format::kMins ? weight.mins(panel + p, g) : splat(0);
-      acc[p] = accumulate<Format>(acc[p], dots, weight.scales(panel + p, g), min, scale, sum);
-    }
-  }
-  float* out = args.out.data + row * args.out.rowStride;
-  for (int p = 0; p < kPanels; ++p) {
-    const size_t count = panelRows(panel + p, args.outputs);
-    storeN(out + (panel + p) * kLanes, withBias(acc[p], args.bias, panel + p, count), count);
-  }
-}
-
+/// One row times all panels, one after the other: a single stream through the weights.
 template <class Format, int kPlanes>
 void gemv(const LinearI8Args& args, const QuantizedPanels<Format>& weight) {
+  const size_t groups = args.columns / kGroup;
   const size_t panels = (size_t{args.outputs} + kLanes - 1) / kLanes;
-  size_t panel = 0;
-  for (; panel + kGemvPanels <= panels; panel += kGemvPanels) {
-    gemvPanels<Format, kPlanes, kGemvPanels>(args, weight, 0, panel);
+  for (size_t panel = 0; panel < panels; ++panel) {
+    F32 acc = splat(0);
+    for (size_t g = 0; g < groups; ++g) {
+      weight.prefetch(panel + 1, g);
+      const int32_t sum = args.in.sums[g];
+      const I32 dots = packedDot<Format, kPlanes>(weight.codes(panel, g), args.in, args.in.codes + g * kGroup, sum);
+      const F32 min = Format::kMins ? weight.mins(panel, g) : splat(0);
+      acc =
+          accumulate<Format>(acc, dots, weight.scales(panel, g), min, splat(args.in.scales[g]), toFloat(splatInt(sum)));
+    }
+    const size_t count = panelRows(panel, args.outputs);
+    storeN(args.out.data + panel * kLanes, withBias(acc, args.bias, panel, count), count);
   }
-  for (; panel < panels; ++panel) gemvPanels<Format, kPlanes, 1>(args, weight, 0, panel);
 }
 
 /// Groups unpacked at a time: with two panels 24 KiB of codes, which leaves L1 room for scales and activations.
@@ -113,6 +97,7 @@ void unpackBlock(const QuantizedPanels<Format>& weight, size_t panel, size_t fir
                  UnpackedBlock<kPanels>& block) {
   for (int p = 0; p < kPanels; ++p) {
     for (size_t g = 0; g < count; ++g) {
+      weight.prefetch(panel + p + kPanels, first + g);
       const uint8_t* codes = weight.codes(panel + p, first + g);
       for (int j = 0; j < (Format::kNibbles ? 4 : 8); ++j) {
         const Bytes bytes = loadBytes(codes + j * kRowsOf4);

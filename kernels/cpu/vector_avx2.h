@@ -13,7 +13,6 @@ namespace firn::cpu {
 namespace {
 
 // 16 registers of half a vector each.
-constexpr int kGemvPanels = 2;
 constexpr int kTilePanels = 1;
 constexpr int kTileTokens1 = 2;
 constexpr int kTileTokens2 = 1;

@@ -12,7 +12,6 @@
 namespace firn::cpu {
 namespace {
 
-constexpr int kGemvPanels = 4;
 constexpr int kTilePanels = 2;
 constexpr int kTileTokens1 = 6;  // 12 float and 12 integer accumulators, 2 weights, the rest operands
 constexpr int kTileTokens2 = 4;  // 8 float and 16 integer accumulators

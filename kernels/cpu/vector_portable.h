@@ -15,7 +15,6 @@ namespace firn::cpu {
 namespace {
 
 /// How much the matrix kernels keep in registers (docs/arithmetic.md: no influence on results).
-constexpr int kGemvPanels = 1;     ///< panels that one matrix-vector loop reads at a time
 constexpr int kTilePanels = 1;     ///< panels of a matrix-matrix tile
 constexpr int kTileTokens1 = 2;    ///< rows of a tile with one activation plane
 constexpr int kTileTokens2 = 2;    ///< the same with two

@@ -100,14 +100,16 @@ class Problem {
 
   std::vector<double> exactRow(uint32_t row, uint32_t head, uint32_t context) const {
     const size_t kvAt = size_t{head / (heads_ / kvHeads_)} * kCacheRows * headDim_;
+    const auto value = [&](const std::vector<uint16_t>& cache, uint32_t r, uint32_t d) {
+      return static_cast<double>(f16ToF32(cache[kvAt + size_t{r} * headDim_ + d]));
+    };
     std::vector<double> scores(kCacheRows, -INFINITY);
     double max = -INFINITY;
     for (uint32_t r = 0; r < std::min(context, row + 1); ++r) {
       if (mask_[r] == 0) continue;
       double dot = 0;
       for (uint32_t d = 0; d < headDim_; ++d) {
-        dot += static_cast<double>(q_[(size_t{row} * heads_ + head) * headDim_ + d]) *
-               f16ToF32(k_[kvAt + size_t{r} * headDim_ + d]);
+        dot += q_[(size_t{row} * heads_ + head) * headDim_ + d] * value(k_, r, d);
       }
       scores[r] = dot * kScale;
       max = std::max(max, scores[r]);
@@ -119,7 +121,7 @@ class Problem {
       if (scores[r] == -INFINITY) continue;
       const double weight = std::exp(scores[r] - max);
       total += weight;
-      for (uint32_t d = 0; d < headDim_; ++d) out[d] += weight * f16ToF32(v_[kvAt + size_t{r} * headDim_ + d]);
+      for (uint32_t d = 0; d < headDim_; ++d) out[d] += weight * value(v_, r, d);
     }
     for (double& value : out) value /= total;
     return out;
@@ -152,9 +154,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Attention,
                          });
 
 TEST_P(Attention, NearExactAndSameBitsOnEverySet) {
-  for (const auto& [row0, rows] : {std::pair{0U, 1U}, {0U, 17U}, {63U, 2U}, {64U, 1U}, {100U, 70U}, {255U, 65U}}) {
+  for (const auto& [row0, rows] : {std::pair{0U, 1U}, {0U, 17U}, {63U, 2U}, {64U, 1U}, {100U, 35U}, {255U, 3U}}) {
     Problem problem = make(row0 + 1);
-    if (rows == 70) {
+    if (row0 == 100) {
       for (uint32_t r = 0; r < 90; ++r) problem.mask()[r] = problem.random().below(3) == 0 ? 0 : 1;
     }
     const Problem::Range range{row0, rows, Problem::kCacheRows};
@@ -168,12 +170,12 @@ TEST_P(Attention, NearExactAndSameBitsOnEverySet) {
 
 TEST_P(Attention, ChunksAndContextsDoNotChangeBits) {
   Problem problem = make(2);
-  for (uint32_t r = 30; r < 200; r += 3) problem.mask()[r] = 0;
+  for (uint32_t r = 30; r < 130; r += 3) problem.mask()[r] = 0;
   const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
   for (const InstructionSet isa : supportedSets()) {
-    const std::vector<float> all = problem.run(isa, {0, 200, 256});
+    const std::vector<float> all = problem.run(isa, {0, 130, 192});
     uint32_t first = 0;
-    for (const uint32_t count : {1U, 15U, 16U, 33U, 1U, 64U, 70U}) {
+    for (const uint32_t count : {1U, 15U, 16U, 33U, 1U, 64U}) {
       const uint32_t end = first + count;
       const auto expected = std::span(all).subspan(first * rowFloats, count * rowFloats);
       for (const uint32_t context : {end, (end + 63) / 64 * 64, Problem::kCacheRows}) {

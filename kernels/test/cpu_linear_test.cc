@@ -154,8 +154,8 @@ INSTANTIATE_TEST_SUITE_P(Types, LinearTest,
 
 TEST_P(LinearTest, WithinBoundsAndSameBitsEverywhere) {
   uint64_t seed = 0;
-  for (const uint32_t rows : {1U, 2U, 3U, 5U, 7U, 13U}) {
-    for (const uint32_t outputs : {1U, 15U, 16U, 33U, 64U, 80U}) {
+  for (const uint32_t rows : {1U, 2U, 3U, 7U, 13U}) {
+    for (const uint32_t outputs : {1U, 16U, 33U, 79U}) {
       for (const uint32_t columns : {32U, 96U, 800U}) {
         const Linear linear(shaped(rows, outputs, columns), ++seed);
         const std::vector<float> portable = linear.run(InstructionSet::kPortable, 0, rows);
