@@ -1,0 +1,297 @@
+#include "blob/dump.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/concat.h"
+#include "base/utf8.h"
+#include "blob/names.h"
+#include "blob/task_op.h"
+
+namespace firn::blob {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPicosecondsPerMillisecond = 1e9;
+
+std::string_view dtypeName(DType type) {
+  const DTypeInfo* info = dtypeInfo(type);
+  return info != nullptr ? info->name : std::string_view("?");
+}
+
+/// "f32[16, 64]", with strides where they are not row-major.
+std::string shapeText(const OperandRecord& operand) {
+  std::string text = concat(dtypeName(operand.dtype), "[");
+  std::string strides;
+  bool isDense = true;
+  uint64_t dense = 1;
+  for (uint32_t i = operand.rank; i-- > 0;) {
+    isDense = isDense && operand.strides[i] == dense;
+    dense *= operand.dims[i];
+  }
+  for (uint32_t i = 0; i < operand.rank; ++i) {
+    text += concat(i == 0 ? "" : ", ", operand.dims[i]);
+    strides += concat(i == 0 ? "" : ", ", operand.strides[i]);
+  }
+  text += "]";
+  if (operand.layout == Layout::kPanels) return text + " panels";
+  return isDense ? text : concat(text, " strides [", strides, "]");
+}
+
+/// "scratch+4096", "weights[param 3]+0", "symbol ids+0".
+std::string placeText(const OperandRecord& operand) {
+  std::string text(spaceName(operand.space));
+  if (operand.space == Space::kSymbol) {
+    text += concat(" ", symbolKindName(static_cast<SymbolKind>(operand.base)));
+  } else if (operand.base != kNoBase) {
+    text += concat("[param ", operand.base, "]");
+  }
+  return concat(text, "+", operand.offset);
+}
+
+Json identJson(const Blob& blob) {
+  const Ident& ident = blob.ident();
+  return {{"format", concat(ident.formatMajor, ".", ident.formatMinor)},
+          {"target", targetName(ident.target)},
+          {"lanes", ident.lanes},
+          {"arithmetic", ident.arithmeticId},
+          {"isa_needs", ident.isaNeeds},
+          {"content_hash", toHex(ident.contentHash)},
+          {"weights_hash", toHex(ident.weightsHash)},
+          {"model_hash", toHex(ident.modelHash)},
+          {"machine_hash", toHex(ident.machineHash)},
+          {"compiler_id", toHex(ident.compilerId)}};
+}
+
+Json modelJson(const ProgramHeader& header) {
+  return {{"layers", header.layers},
+          {"embed", header.embed},
+          {"heads", header.heads},
+          {"kv_heads", header.kvHeads},
+          {"head_dim", header.headDim},
+          {"vocab", header.vocab},
+          {"max_prompt_tokens", header.maxPromptTokens},
+          {"min_response_tokens", header.minResponseTokens},
+          {"kv_rows", header.kvRows},
+          {"kv_type", dtypeName(header.kvType)}};
+}
+
+Json memoryJson(const Blob& blob) {
+  const ProgramHeader& header = blob.header();
+  return {{"weights_bytes", header.weightsBytes},
+          {"kv_bytes", header.kvBytes},
+          {"scratch_bytes", header.scratchBytes},
+          {"outside_bytes", blob.frame().outsideBytes()},
+          {"file_bytes", blob.fileBytes()}};
+}
+
+Json sectionsJson(const Blob& blob) {
+  Json sections = Json::array();
+  for (uint32_t i = 1; i < kSectionIds; ++i) {
+    const auto id = static_cast<SectionId>(i);
+    const SectionPlace& place = blob.frame().place(id);
+    if (place.present) {
+      sections.push_back({{"name", sectionName(id)}, {"offset", place.offset}, {"bytes", place.bytes}});
+    }
+  }
+  return sections;
+}
+
+Json symbolJson(const SymbolRecord& symbol) {
+  Json dims = Json::array();
+  for (uint32_t i = 0; i < symbol.rank; ++i) dims.push_back(symbol.dims[i]);
+  return {{"name", symbolKindName(symbol.kind)},
+          {"type", dtypeName(symbol.dtype)},
+          {"dims", dims},
+          {"bytes", symbol.bytes},
+          {"output", symbol.isOutput != 0}};
+}
+
+Json entryJson(const Blob& blob, const EntryRecord& entry) {
+  Json symbols = Json::array();
+  for (const SymbolRecord& symbol : blob.symbolsOf(entry)) symbols.push_back(symbolJson(symbol));
+  return {{"name", blob.string(entry.name)},
+          {"kind", entryKindName(entry.kind)},
+          {"rows", entry.rows},
+          {"context", entry.context},
+          {"calls", entry.callCount},
+          {"scratch_bytes", entry.scratchBytes},
+          {"predicted_ps", entry.predictedPicoseconds},
+          {"symbols", symbols}};
+}
+
+Json operandJson(const OperandRecord& operand) {
+  return {{"shape", shapeText(operand)}, {"place", placeText(operand)}, {"bytes", operand.bytes}};
+}
+
+Json taskJson(const Blob& blob, const TaskRecord& task) {
+  Json operands = Json::array();
+  for (const OperandRecord& operand : blob.operandsOf(task)) operands.push_back(operandJson(operand));
+  Json attrs = Json::array();
+  for (uint64_t attr : blob.attrsOf(task)) attrs.push_back(attr);
+  return {{"op", taskOpName(static_cast<TaskOp>(task.op))},
+          {"name", blob.string(task.name)},
+          {"operands", operands},
+          {"attrs", attrs}};
+}
+
+/// Calls visit(segment, lane, task) for every task of a body in the order of the table.
+template <typename Visit>
+void forEachTask(const Blob& blob, const BodyRecord& body, Visit visit) {
+  uint32_t segmentIndex = 0;
+  for (const SegmentRecord& segment : blob.segmentsOf(body)) {
+    uint32_t lane = 0;
+    for (const LaneRange& range : blob.lanesOf(segment)) {
+      for (const TaskRecord& task : blob.tasksOf(range)) visit(segmentIndex, lane, task);
+      ++lane;
+    }
+    ++segmentIndex;
+  }
+}
+
+uint64_t taskCount(const Blob& blob, const BodyRecord& body) {
+  uint64_t count = 0;
+  forEachTask(blob, body, [&](uint32_t, uint32_t, const TaskRecord&) { ++count; });
+  return count;
+}
+
+Json bodyJson(const Blob& blob, size_t index, const DumpOptions& options) {
+  const BodyRecord& body = blob.bodies()[index];
+  const auto isCall = [&](const CallRecord& call) { return call.body == index; };
+  Json json = {{"name", blob.string(body.name)},
+               {"params", body.paramCount},
+               {"segments", body.segmentCount},
+               {"tasks", taskCount(blob, body)},
+               {"calls", std::ranges::count_if(blob.calls(), isCall)}};
+  if (!options.tasks) return json;
+  json["task_list"] = Json::array();
+  forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
+    Json one = {{"segment", segment}, {"lane", lane}};
+    one.update(taskJson(blob, task));
+    json["task_list"].push_back(std::move(one));
+  });
+  return json;
+}
+
+/// Text in columns: each line is filled by printf.
+template <typename... Values>
+void line(std::string& out, const char* format, Values... values) {
+  char buffer[512];
+  std::snprintf(buffer, sizeof(buffer), format, values...);
+  out.append(buffer);
+}
+
+using Unsigned = unsigned long long;
+
+void textIdent(std::string& out, const Blob& blob) {
+  const Ident& ident = blob.ident();
+  const ProgramHeader& header = blob.header();
+  out +=
+      concat("format      ", ident.formatMajor, ".", ident.formatMinor, ", target ", targetName(ident.target), ", ",
+             ident.lanes, " lanes, arithmetic ", ident.arithmeticId, ", needs instruction sets ", ident.isaNeeds, "\n");
+  out += concat("model       ", header.layers, " layers, width ", header.embed, ", ", header.heads, " heads, ",
+                header.kvHeads, " KV heads of ", header.headDim, ", vocabulary ", header.vocab, "\n");
+  out += concat("limits      prompt ", header.maxPromptTokens, " + response ", header.minResponseTokens, " = ",
+                header.kvRows, " KV rows of ", dtypeName(header.kvType), "\n");
+  out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ", toHex(ident.weightsHash),
+                "\n            model   ", toHex(ident.modelHash), "\n            machine ", toHex(ident.machineHash),
+                "\n            compiler ", toHex(ident.compilerId), "\n");
+  const auto card = Json::parse(blob.card(), nullptr, false);
+  for (const auto& [key, value] : card.items()) {
+    // A key may hold anything that JSON can escape; dumping keeps control characters off the terminal.
+    out += concat("card        ", isPrintableUtf8(key) ? key : Json(key).dump(), ": ", value.dump(), "\n");
+  }
+}
+
+void textMemory(std::string& out, const Blob& blob) {
+  out += "\nmemory                 bytes\n";
+  const Json memory = memoryJson(blob);
+  for (const auto& [key, value] : memory.items()) {
+    line(out, "  %-14s %12llu\n", key.c_str(), static_cast<Unsigned>(value.get<uint64_t>()));
+  }
+  out += "\nsection                 offset        bytes\n";
+  for (const Json& section : sectionsJson(blob)) {
+    line(out, "  %-16s %12llu %12llu\n", section["name"].get<std::string>().c_str(),
+         static_cast<Unsigned>(section["offset"].get<uint64_t>()),
+         static_cast<Unsigned>(section["bytes"].get<uint64_t>()));
+  }
+}
+
+void textEntries(std::string& out, const Blob& blob) {
+  out += "\nentry                  rows  context  calls      scratch  predicted ms\n";
+  for (const EntryRecord& entry : blob.entries()) {
+    line(out, "  %-20s %5u %8u %6u %12llu %13.3f\n", std::string(blob.string(entry.name)).c_str(), entry.rows,
+         entry.context, entry.callCount, static_cast<Unsigned>(entry.scratchBytes),
+         static_cast<double>(entry.predictedPicoseconds) / kPicosecondsPerMillisecond);
+  }
+  out += "\nsymbols of the entries, by kind\n";
+  for (EntryKind kind : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kHead}) {
+    const auto entry = std::ranges::find_if(blob.entries(), [&](const EntryRecord& e) { return e.kind == kind; });
+    if (entry == blob.entries().end()) continue;
+    out += concat("  ", blob.string(entry->name), ":");
+    for (const SymbolRecord& symbol : blob.symbolsOf(*entry)) {
+      out +=
+          concat(" ", symbolKindName(symbol.kind), symbol.isOutput != 0 ? "(out) " : " ", dtypeName(symbol.dtype), "[");
+      for (uint32_t i = 0; i < symbol.rank; ++i) out += concat(i == 0 ? "" : ", ", symbol.dims[i]);
+      out += "];";
+    }
+    out.back() = '\n';
+  }
+}
+
+void textTasks(std::string& out, const Blob& blob, const BodyRecord& body) {
+  forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
+    out += concat("    segment ", segment, " lane ", lane, "  ", taskOpName(static_cast<TaskOp>(task.op)), "  ",
+                  blob.string(task.name), "\n");
+    for (const OperandRecord& operand : blob.operandsOf(task)) {
+      out += concat("      ", placeText(operand), "  ", shapeText(operand), "  ", operand.bytes, " bytes\n");
+    }
+  });
+}
+
+}  // namespace
+
+std::string dumpText(const Blob& blob, const DumpOptions& options) {
+  std::string out = concat(blob.path(), "\n");
+  textIdent(out, blob);
+  textMemory(out, blob);
+  textEntries(out, blob);
+  out += "\nbody                 params segments  tasks  calls\n";
+  for (size_t i = 0; i < blob.bodies().size(); ++i) {
+    const Json body = bodyJson(blob, i, {});
+    line(out, "  %-18s %6u %8u %6llu %6llu\n", body["name"].get<std::string>().c_str(), blob.bodies()[i].paramCount,
+         blob.bodies()[i].segmentCount, static_cast<Unsigned>(body["tasks"].get<uint64_t>()),
+         static_cast<Unsigned>(body["calls"].get<uint64_t>()));
+    if (options.tasks) textTasks(out, blob, blob.bodies()[i]);
+  }
+  return out;
+}
+
+std::string dumpJson(const Blob& blob, const DumpOptions& options) {
+  Json entries = Json::array();
+  for (const EntryRecord& entry : blob.entries()) entries.push_back(entryJson(blob, entry));
+  Json bodies = Json::array();
+  for (size_t i = 0; i < blob.bodies().size(); ++i) bodies.push_back(bodyJson(blob, i, options));
+  const Json json = {{"path", blob.path()},
+                     {"ident", identJson(blob)},
+                     {"card", Json::parse(blob.card(), nullptr, false)},
+                     {"model", modelJson(blob.header())},
+                     {"memory", memoryJson(blob)},
+                     {"sections", sectionsJson(blob)},
+                     {"entries", entries},
+                     {"bodies", bodies}};
+  // A path need not be UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status verifyWeights(const Blob& blob) {
+  const Hash128 hash = hash128(blob.weights());
+  if (hash == blob.ident().weightsHash) return Status::ok();
+  return corrupt(concat(blob.path(), ": the weights have hash ", toHex(hash), ", the note says ",
+                        toHex(blob.ident().weightsHash), ": the file is damaged, compile the model again"));
+}
+
+}  // namespace firn::blob
