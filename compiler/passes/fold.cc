@@ -135,7 +135,8 @@ struct Body {
 /// Makes the bodies and keeps them by signature.
 class BodyTable {
  public:
-  explicit BodyTable(mlir::ModuleOp module) : module_(module) {}
+  /// Bodies go before `firstEntry`, in the order they are made.
+  BodyTable(mlir::ModuleOp module, FuncOp firstEntry) : module_(module), firstEntry_(firstEntry) {}
 
   const Body& bodyFor(const Layer& layer) {
     auto [found, isNew] = bodies_.try_emplace(signatureOf(layer, tables_));
@@ -152,7 +153,7 @@ class BodyTable {
 
   Body makeBody(const Layer& layer) {
     mlir::OpBuilder builder(module_.getContext());
-    builder.setInsertionPoint(*module_.getOps<FuncOp>().begin());
+    builder.setInsertionPoint(firstEntry_);
     llvm::SmallVector<mlir::Type> inputTypes;
     llvm::SmallVector<llvm::StringRef> names(layer.inputNames.begin(), layer.inputNames.end());
     for (const auto& [value, name] : llvm::zip(layer.inputs, layer.inputNames)) {
@@ -191,6 +192,7 @@ class BodyTable {
   }
 
   mlir::ModuleOp module_;
+  FuncOp firstEntry_;
   mlir::SymbolTableCollection tables_;  // used for weights only, which this pass does not change
   std::map<Signature, Body> bodies_;
   std::map<int64_t, int> counts_;
@@ -219,8 +221,10 @@ class FoldPass : public mlir::PassWrapper<FoldPass, mlir::OperationPass<mlir::Mo
   llvm::StringRef getDescription() const final { return "Decoder layers become calls of shared bodies"; }
 
   void runOnOperation() final {
-    BodyTable bodies(getOperation());
-    for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>())) {
+    const auto functions = llvm::to_vector(getOperation().getOps<FuncOp>());
+    if (functions.empty()) return;
+    BodyTable bodies(getOperation(), functions.front());
+    for (FuncOp func : functions) {
       std::optional<graph::Entry> entry = graph::entryOf(func);
       if (!entry || entry->kind == graph::EntryKind::kHead) continue;
       if (mlir::failed(foldEntry(func, *entry, bodies))) return signalPassFailure();

@@ -142,7 +142,7 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
         llvm::ArrayRef<int64_t>(chunks).back() > llvm::ArrayRef<int64_t>(contexts).back()) {
       getOperation().emitError() << "graph.freeze_c2: found chunks [" << llvm::ArrayRef<int64_t>(chunks)
                                  << "], contexts [" << llvm::ArrayRef<int64_t>(contexts) << "], head rows ["
-                                 << llvm::ArrayRef<int64_t>(headRows) << "], kv rows " << kvRows
+                                 << llvm::ArrayRef<int64_t>(headRows) << "], kv rows " << kvRows.getValue()
                                  << ", expected ascending ladders from 1 up to the kv rows, and a context for each "
                                     "chunk";
       return signalPassFailure();

@@ -1,0 +1,73 @@
+// One static clone per entry: prefill for every context >= chunk, generate for every context, the head alone.
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16,64 contexts=32,64,128 kv-rows=128 head-rows=1,16' -o %t.mlir
+// RUN: FileCheck %s --input-file %t.mlir
+// RUN: grep -c 'graph.func' %t.mlir | FileCheck %s --check-prefix=COUNT
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=32 head-rows=1' 2>&1 | FileCheck %s --check-prefix=TOO-LONG
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=64,16 contexts=64 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=64 contexts=32 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=UNCOVERED
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='contexts=32 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=STATEFUL
+// RUN: firn-opt %s --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --split-input-file --verify-diagnostics
+
+// COUNT: 10
+// CHECK-NOT: @model
+// CHECK-NOT: x?x
+// CHECK-LABEL: graph.func @prefill.16.32(
+// CHECK-SAME: %ids: tensor<16xi32>, %positions: tensor<16xi32>, %valid: tensor<i32>, %row0: tensor<i32>, %mask: tensor<32xi8>,
+// CHECK-SAME: %kv.k.0: tensor<2x128x16xf32>,
+// CHECK-SAME: -> (tensor<16x64xf32>, tensor<2x128x16xf32>,
+// CHECK-SAME: graph.entry = {context = 32 : i32, kind = "prefill", rows = 16 : i32}
+// CHECK: graph.attention {{.*}} : (tensor<16x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>, tensor<32xi8>, tensor<i32>) -> tensor<16x64xf32>
+// CHECK-NOT: graph.head
+// CHECK-NOT: @output_norm
+// CHECK: %[[DOWN:.*]] = graph.linear %{{.*}}, @blk.1.ffn_down
+// CHECK-NEXT: %[[HIDDEN:.*]] = graph.add %{{.*}}, %[[DOWN]] : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xf32>
+// CHECK-NEXT: graph.return %[[HIDDEN]],
+// CHECK-LABEL: graph.func @prefill.16.64(
+// CHECK-LABEL: graph.func @prefill.16.128(
+// CHECK-LABEL: graph.func @prefill.64.64(
+// CHECK-LABEL: graph.func @prefill.64.128(
+// CHECK-LABEL: graph.func @generate.32(
+// CHECK-SAME: %ids: tensor<1xi32>
+// CHECK-SAME: -> (tensor<1x256xf32>, tensor<2x128x16xf32>,
+// CHECK-SAME: graph.entry = {context = 32 : i32, kind = "generate", rows = 1 : i32}
+// CHECK: graph.rms_norm {{.*}}, @output_norm
+// CHECK-NEXT: %[[LOGITS:.*]] = graph.head {{.*}} : (tensor<1x64xf32>) -> tensor<1x256xf32>
+// CHECK-NEXT: graph.return %[[LOGITS]],
+// CHECK-LABEL: graph.func @generate.64(
+// CHECK-LABEL: graph.func @generate.128(
+// CHECK-LABEL: graph.func @head.1(%hidden: tensor<1x64xf32>) -> tensor<1x256xf32>
+// CHECK-SAME: graph.entry = {context = 0 : i32, kind = "head", rows = 1 : i32}
+// CHECK-LABEL: graph.func @head.16(%hidden: tensor<16x64xf32>) -> tensor<16x256xf32>
+// CHECK-NEXT: %[[N:.*]] = graph.rms_norm %hidden, @output_norm
+// CHECK-NEXT: %[[L:.*]] = graph.head %[[N]], @token_embd : (tensor<16x64xf32>) -> tensor<16x256xf32>
+// CHECK-NEXT: graph.return %[[L]]
+
+// TOO-LONG: graph.freeze_c2: found chunks [16], contexts [64], head rows [1], kv rows 32, expected ascending ladders
+// ORDER: graph.freeze_c2: found chunks [64, 16]
+// UNCOVERED: graph.freeze_c2: found chunks [64], contexts [32]
+// EMPTY: graph.freeze_c2: found chunks []
+// STATEFUL: graph.freeze_c1: expected exactly one graph.func, named @model, that is stateless
+
+module {
+  graph.weight @head : tensor<256x64xf32> {file = "head"}
+  // expected-error @+1 {{graph.freeze_c3: result 0 is not made by a norm and a graph.head from one matrix}}
+  graph.func @model(%ids: tensor<?xi32>, %mask: tensor<?xi8>) -> tensor<?x256xf32> {
+    %0 = graph.embed %ids, @head : (tensor<?xi32>) -> tensor<?x64xf32>
+    %1 = graph.head %0, @head : (tensor<?x64xf32>) -> tensor<?x256xf32>
+    graph.return %1 : tensor<?x256xf32>
+  }
+}
+
+// -----
+
+module {
+  graph.weight @norm : tensor<64xf32> {file = "norm"}
+  graph.weight @head : tensor<256x64xf32> {file = "head"}
+  // expected-error @+1 {{graph.freeze_c3: result 0 is not made by a norm and a graph.head from one matrix}}
+  graph.func @model(%ids: tensor<?xi32>, %mask: tensor<?xi8>) -> tensor<?x64xf32> {
+    %0 = graph.embed %ids, @head : (tensor<?xi32>) -> tensor<?x64xf32>
+    %1 = graph.rms_norm %0, @norm {eps = 1.0e-5 : f32} : (tensor<?x64xf32>) -> tensor<?x64xf32>
+    graph.return %1 : tensor<?x64xf32>
+  }
+}

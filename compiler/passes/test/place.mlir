@@ -1,0 +1,37 @@
+// Every function gets a device and the reason; an op that the target cannot run is named with its layer.
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold -o %t.mlir
+// RUN: firn-opt %t.mlir --graph-place=target=cpu | FileCheck %s -DDEVICE=cpu
+// RUN: firn-opt %t.mlir --graph-place=target=reference | FileCheck %s -DDEVICE=reference
+// RUN: not firn-opt %t.mlir --graph-place=target=toaster 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: sed 's/graph.silu %g1/graph.gelu %g1 {tanh = true}/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold -o %t.gelu.mlir
+// RUN: not firn-opt %t.gelu.mlir --graph-place=target=cpu 2>&1 | FileCheck %s --check-prefix=GELU
+// RUN: firn-opt %t.gelu.mlir --graph-place=target=reference | FileCheck %s --check-prefix=GELU-REFERENCE
+// RUN: firn-opt %s --graph-place --split-input-file --verify-diagnostics
+
+// CHECK: graph.func private @block.16({{.*}} attributes {graph.device = "[[DEVICE]]", graph.reason = "target [[DEVICE]] has a kernel for each op here: add, attention, cache_update, linear, mul, rms_norm, rope, silu"}
+// CHECK: graph.func private @block.1({{.*}}graph.device = "[[DEVICE]]"
+// CHECK: graph.func @prefill.16.64({{.*}}graph.device = "[[DEVICE]]", graph.entry = {{.*}}, graph.reason = "target [[DEVICE]] has a kernel for each op here: embed"}
+// CHECK: graph.func @generate.64({{.*}}graph.device = "[[DEVICE]]"{{.*}} each op here: embed, head, rms_norm"}
+// CHECK: graph.func @head.1({{.*}}graph.device = "[[DEVICE]]"
+
+// TARGET: graph.place_c1: found target "toaster", expected cpu or reference
+// GELU: graph.place_c2: target cpu cannot run graph.gelu in layer 1 (@block.16.1): it has no kernel for it; targets that can: reference
+// GELU-REFERENCE: each op here: add, attention, cache_update, gelu, linear, mul, rms_norm, rope"
+
+module {
+  graph.func @head.4(%hidden: tensor<4x32xf32>) -> tensor<4x32xf32> {
+    // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.mul outside the layers (@head.4): it has mul only as silu(gate) * up; targets that can: reference}}
+    %0 = graph.mul %hidden, %hidden : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+    graph.return %0 : tensor<4x32xf32>
+  }
+}
+
+// -----
+
+module {
+  graph.func @head.4(%hidden: tensor<4x32xf32>) -> tensor<4x32xf32> {
+    // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.silu outside the layers (@head.4): it has silu only as silu(gate) * up}}
+    %0 = graph.silu %hidden : (tensor<4x32xf32>) -> tensor<4x32xf32>
+    graph.return %0 : tensor<4x32xf32>
+  }
+}
