@@ -120,8 +120,7 @@ TEST(Hostile, Tables) {
                     {"program table tasks: offset is", [](Editor& e) { e.header().tasks.offset = ~7ULL; }},
                     {"program table strings: offset is", [](Editor& e) { --e.header().symbols.count; }},
                     {"bytes, its tables end at", [](Editor& e) { e.header().strings.count -= 8; }},
-                    {"before table end is not zero",
-                     [](Editor& e) { e.string(e.header().strings.count - 2) = 'x', --e.header().strings.count; }},
+                    {"before table end is not zero", [](Editor& e) { e.string(e.header().strings.count) = 'x'; }},
                     {"NUL at the end", [](Editor& e) { e.string(e.header().strings.count - 1) = 'x'; }},
                     {"NUL at the end", [](Editor& e) { e.string(0) = 'x'; }},
                     {"no printable UTF-8", [](Editor& e) { e.string(1) = '\xFF'; }},
@@ -131,7 +130,7 @@ TEST(Hostile, Tables) {
                     {"table symbols has", [](Editor& e) { --e.entry(3).symbolCount; }},
                     {"call 2: takes callArgs", [](Editor& e) { e.call(2).firstArg = 0xFFFFFFF0; }},
                     {"body 1: takes segments", [](Editor& e) { e.body(1).firstSegment = 7; }},
-                    {"body 0: takes params", [](Editor& e) { e.body(0).paramCount = 1; }},
+                    {"body 1: takes params 0", [](Editor& e) { e.body(0).paramCount = 1; }},
                     {"segment 1: takes laneRanges 0", [](Editor& e) { e.segment(1).firstRange = 0; }},
                     {"laneRange 0: takes tasks", [](Editor& e) { e.range(0).taskCount = 1000000; }},
                     {"task 3: takes operands", [](Editor& e) { e.task(size_t{3}).firstOperand = 0; }},
@@ -211,7 +210,7 @@ TEST(Hostile, OperandPlaces) {
           {"uses symbol logits, which the entry does not have",
            [](Editor& e) { e.operand(TaskOp::kCpuCopy, 1).base = static_cast<uint16_t>(SymbolKind::kLogits); }},
           {"bytes of symbol hidden, which has", [](Editor& e) { e.operand(TaskOp::kCpuCopy, 1).offset = 4; }},
-          {"is written and overlaps operand x",
+          {"x is written and overlaps operand partials",
            [](Editor& e) {
              e.operand(TaskOp::kCpuAddPartials, 1).offset = e.operand(TaskOp::kCpuAddPartials, 0).offset;
            }},
