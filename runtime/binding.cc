@@ -18,7 +18,7 @@ uint64_t alignmentOf(const blob::SymbolRecord& symbol) {
   return type == nullptr ? 1 : type->blockBytes;
 }
 
-Result<BoundSymbol> resolve(const Entry& entry, const blob::SymbolRecord& symbol, const BufferTable& buffers,
+Result<BoundSymbol> resolve(const Entry& entry, const blob::SymbolRecord& symbol, BufferTable& buffers,
                             const SymbolBinding& binding) {
   if (binding.bytes == 0)
     return refuse(entry, symbol.kind, "is not bound, expected " + std::to_string(symbol.bytes) + " bytes");
@@ -69,7 +69,7 @@ std::string_view symbolName(blob::SymbolKind kind) {
   return index < kNames.size() ? kNames[index] : "unknown";
 }
 
-Status bindEntry(const Program& program, Entry& entry, const BufferTable& buffers, const Bindings& bindings) {
+Status bindEntry(const Program& program, Entry& entry, BufferTable& buffers, const Bindings& bindings) {
   BoundSymbols bound{};
   for (uint32_t i = 0; i < blob::kSymbolKinds; ++i) {
     if (entry.symbols[i].record == nullptr) continue;

@@ -11,7 +11,7 @@ namespace firn::runtime {
 /// Symbols that the entry does not have are ignored. Allocates nothing when it succeeds.
 /// invalid_argument: a symbol unbound, an unknown buffer, a range outside its buffer, bytes other than the symbol's, an
 /// address that is no multiple of the element size (the cache: of 64), an output or the cache overlapping another.
-Status bindEntry(const Program& program, Entry& entry, const BufferTable& buffers, const Bindings& bindings);
+Status bindEntry(const Program& program, Entry& entry, BufferTable& buffers, const Bindings& bindings);
 
 /// "ids", "positions", "valid", "row0", "mask", "hidden", "logits", "kv".
 std::string_view symbolName(blob::SymbolKind kind);

@@ -6,10 +6,6 @@
 namespace firn::runtime {
 namespace {
 
-/// More base addresses than any real program has (a model of 200 layers with 100 entries needs 1 M): a file that asks
-/// for more is refused before memory is taken.
-constexpr uint64_t kMaxBases = 32ULL << 20;
-
 uint32_t baseIndex(const blob::OperandRecord& operand) {
   switch (operand.space) {
     case blob::Space::kScratch: return kScratchBase;
@@ -31,11 +27,10 @@ Result<std::unique_ptr<Program>> Program::create(const blob::Blob& blob, const T
   std::unique_ptr<Program> program(new Program());
   program->blob_ = &blob;
   program->lanes_ = blob.ident().lanes;
-  FIRN_RETURN_IF_ERROR(program->checkFrames());
   if (table != nullptr) {
     FIRN_RETURN_IF_ERROR(program->resolveTasks(*table));
     if (const uint64_t bytes = blob.header().scratchBytes; bytes != 0) {
-      FIRN_ASSIGN_OR_RETURN(program->scratch_, PageMemory::allocate(bytes));
+      FIRN_ASSIGN_OR_RETURN(program->scratch_, allocateDeviceMemory(bytes));
     }
   }
   program->entries_.resize(blob.entries().size());
@@ -49,18 +44,6 @@ Result<std::unique_ptr<Program>> Program::create(const blob::Blob& blob, const T
     if (table != nullptr) program->resolveCalls(entry);
   }
   return program;
-}
-
-Status Program::checkFrames() const {
-  uint64_t bases = 0;
-  for (const blob::EntryRecord& entry : blob_->entries()) {
-    for (const blob::CallRecord& call : blob_->callsOf(entry)) bases += kFirstParamBase + uint64_t{call.argCount};
-    if (bases > kMaxBases) {
-      return corrupt(blob_->path() + ": the calls of its entries need more than " + std::to_string(kMaxBases) +
-                     " base addresses, which no real program does");
-    }
-  }
-  return Status::ok();
 }
 
 Status Program::resolveTasks(const TaskTable& table) {
@@ -113,7 +96,7 @@ void Program::resolveCalls(Entry& entry) {
     const blob::BodyRecord& body = blob_->bodies()[record.body];
     entry.calls.push_back(
         {.record = &record, .firstSegment = body.firstSegment, .segmentCount = body.segmentCount, .bases = bases});
-    bases[kScratchBase] = scratch_.data();
+    bases[kScratchBase] = scratch_.bytes().data();
     bases[kWeightsBase] = weights;
     const std::span<const uint64_t> args = blob_->argsOf(record);
     const std::span<const blob::ParamRecord> params = blob_->paramsOf(body);

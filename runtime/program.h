@@ -110,8 +110,8 @@ struct TaskTable {
 class Program {
  public:
   /// Resolves all tables and takes the scratch; weights are not touched. A null `table` makes a program without tasks,
-  /// for devices that run none. Errors: unsupported (an op the device lacks), corrupt (sizes that no program has),
-  /// resource_exhausted.
+  /// for devices that run none. Errors: unsupported (an op the device lacks), corrupt (what TaskTable::check
+  /// finds), resource_exhausted.
   static Result<std::unique_ptr<Program>> create(const blob::Blob& blob, const TaskTable* table);
 
   const blob::Blob& blob() const { return *blob_; }
@@ -130,12 +130,11 @@ class Program {
  private:
   Program() = default;
   Status resolveTasks(const TaskTable& table);
-  Status checkFrames() const;
   void resolveCalls(Entry& entry);
 
   const blob::Blob* blob_ = nullptr;
   uint32_t lanes_ = 1;
-  PageMemory scratch_;
+  PageBuffer scratch_;
   std::vector<Operand> operands_;
   std::vector<Task> tasks_;
   std::vector<TaskRange> ranges_;

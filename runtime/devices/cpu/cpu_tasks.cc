@@ -8,6 +8,8 @@
 namespace firn::runtime {
 namespace {
 
+constexpr uint64_t kMaxGroup = 1 << 16;
+
 const cpu::CpuKernels& kernelsOf(const Task& task) { return *static_cast<const cpu::CpuKernels*>(task.kernels); }
 
 // Only the valid rows are computed; an operand with fewer rows than the entry has (a body of another size) keeps to
@@ -193,13 +195,39 @@ TaskFunction findCpuTask(blob::TaskOp op) {
   }
 }
 
-Status checkCpuTask(blob::TaskOp op, const Task& task) {
-  if (op != blob::TaskOp::kCpuAttention) return Status::ok();
+namespace {
+
+// Kernels take one row stride for scales and sums, where the format allows two.
+Status checkGroupStrides(const Task& task, uint32_t scales) {
+  const uint32_t found = task.operand(scales + 1).strides[0];
+  const uint32_t expected = task.operand(scales).strides[0];
+  if (found == expected) return Status::ok();
+  return corrupt("rows of sums are " + std::to_string(found) + " apart, expected as many as scales, " +
+                 std::to_string(expected));
+}
+
+Status checkWorkspace(const Task& task) {
   const blob::OperandRecord& q = task.operand(0);
-  const uint64_t needed = cpu::attentionWorkspaceFloats(q.dims[0], task.attrInt(2), q.dims[2]);
+  const uint64_t group = task.attrs[2];
   const uint64_t found = task.operand(4).bytes / sizeof(float);
+  // A group this large has more heads than any model, and its workspace might not fit in 64 bits.
+  if (group > kMaxGroup) {
+    return corrupt("groups of " + std::to_string(group) + " heads, expected at most " + std::to_string(kMaxGroup));
+  }
+  const uint64_t needed = cpu::attentionWorkspaceFloats(q.dims[0], task.attrInt(2), q.dims[2]);
   if (found >= needed) return Status::ok();
   return corrupt("workspace of " + std::to_string(found) + " floats, expected at least " + std::to_string(needed));
+}
+
+}  // namespace
+
+Status checkCpuTask(blob::TaskOp op, const Task& task) {
+  switch (op) {
+    case blob::TaskOp::kCpuQuantize: return checkGroupStrides(task, 2);
+    case blob::TaskOp::kCpuLinearI8: return checkGroupStrides(task, 1);
+    case blob::TaskOp::kCpuAttention: return checkWorkspace(task);
+    default: return Status::ok();
+  }
 }
 
 }  // namespace firn::runtime

@@ -7,7 +7,8 @@ namespace firn::runtime {
 
 /// The function of `op`, or nullptr when it is no op of the cpu target.
 TaskFunction findCpuTask(blob::TaskOp op);
-/// corrupt when a task's workspace is smaller than its kernel needs, which the blob's own rules cannot know.
+/// What the kernels ask beyond the rules of the blob format. corrupt: a workspace that is too small, scales and sums
+/// with different row strides.
 Status checkCpuTask(blob::TaskOp op, const Task& task);
 
 }  // namespace firn::runtime

@@ -1,0 +1,76 @@
+// Devices against each other: the same tiny model on the reference device is the oracle of the cpu device.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cpu/kernels.h"
+#include "runtime/cts/rig.h"
+
+namespace firn::runtime::cts {
+namespace {
+
+DeviceCase cpuCase(const std::string& isa, uint32_t lanes, DType weights, uint32_t planes) {
+  return {.name = "cpu",
+          .device = "cpu",
+          .options = {.instructionSet = isa},
+          .program = {.target = blob::Target::kCpu, .lanes = lanes, .weights = weights, .activationPlanes = planes}};
+}
+
+// Logits of all tokens, prefilled in chunks of 16.
+std::vector<float> logitsOf(const DeviceCase& testCase, uint32_t tokens) {
+  std::unique_ptr<Rig> rig = Rig::open(testCase);
+  std::vector<float> all;
+  if (rig == nullptr) return all;
+  const std::vector<int32_t> ids = someIds(tokens);
+  for (uint32_t row0 = 0; row0 < tokens; row0 += 16) {
+    EXPECT_TRUE(rig->run("prefill.16.128", {.ids = {ids.begin() + row0, ids.begin() + row0 + 16}, .row0 = row0}));
+    EXPECT_TRUE(rig->run("head.16"));
+    all.insert(all.end(), rig->logits(16).begin(), rig->logits(16).end());
+  }
+  return all;
+}
+
+double relativeError(const std::vector<float>& found, const std::vector<float>& expected) {
+  if (found.size() != expected.size() || found.empty()) return INFINITY;
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    difference += std::pow(double{found[i]} - double{expected[i]}, 2);
+    norm += std::pow(double{expected[i]}, 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
+std::vector<float> referenceLogits(DType weights) {
+  return logitsOf({.name = "reference", .device = "reference", .options = {}, .program = {.weights = weights}}, 96);
+}
+
+TEST(Agreement, FloatWeightsFollowTheReference) {
+  const std::vector<float> expected = referenceLogits(DType::kF32);
+  for (const uint32_t lanes : {1U, 2U}) {
+    // Only the cache rounds, to f16: half an ulp of 2^-11 on each K and V, which sums average out.
+    EXPECT_LT(relativeError(logitsOf(cpuCase("", lanes, DType::kF32, 1), 96), expected), 1e-3) << lanes << " lanes";
+  }
+}
+
+TEST(Agreement, QuantizedActivationsStayClose) {
+  const std::vector<float> expected = referenceLogits(DType::kQ8_0);
+  // A code of one plane is off by up to half of absmax / 127, uniform: about 0.5 % of the norm of a group, and ten
+  // linears in a row add their errors up. Two planes are 256 times finer, so the f16 cache is what is left.
+  EXPECT_LT(relativeError(logitsOf(cpuCase("", 2, DType::kQ8_0, 1), 96), expected), 3e-2);
+  EXPECT_LT(relativeError(logitsOf(cpuCase("", 2, DType::kQ8_0, 2), 96), expected), 1e-3);
+}
+
+TEST(Agreement, InstructionSetsGiveTheSameBits) {
+  for (const DType weights : {DType::kF32, DType::kQ8_0}) {
+    const std::vector<float> portable = logitsOf(cpuCase("portable", 2, weights, 1), 32);
+    ASSERT_FALSE(portable.empty());
+    for (const auto isa : {cpu::InstructionSet::kAvx2, cpu::InstructionSet::kAvx512}) {
+      if (!cpu::isSupported(isa)) continue;
+      const std::string name(cpu::instructionSetName(isa));
+      EXPECT_EQ(bitsOf(portable), bitsOf(logitsOf(cpuCase(name, 2, weights, 1), 32))) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace firn::runtime::cts

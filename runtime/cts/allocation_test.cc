@@ -1,0 +1,94 @@
+// bind, submit and wait allocate nothing: this program counts every allocation it makes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "runtime/cts/device_cases.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FIRN_SANITIZED_MALLOC
+#endif
+#endif
+
+namespace {
+
+std::atomic<uint64_t> allocations{0};
+
+}  // namespace
+
+#if defined(FIRN_SANITIZED_MALLOC)
+// Sanitizers bring their own malloc, so only operator new can be counted.
+void* operator new(size_t bytes) {
+  ++allocations;
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
+#else
+// operator new comes here too.
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* memory, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+void* malloc(size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+}
+#endif
+
+namespace firn::runtime::cts {
+namespace {
+
+class AllocationTest : public DeviceTest {};
+
+TEST_P(AllocationTest, TheCounterCounts) {
+  const uint64_t before = allocations;
+  const std::string text(1000, 'x');
+  EXPECT_GT(allocations.load(), before) << text.size();
+}
+
+TEST_P(AllocationTest, BindSubmitAndWaitAllocateNothing) {
+  std::unique_ptr<Rig> rig = Rig::open(GetParam());
+  ASSERT_NE(rig, nullptr);
+  Device& device = rig->device();
+  rig->setInputs({.ids = someIds(1), .row0 = 0});
+  for (const bool isMeasuring : {false, true}) {
+    if (isMeasuring) device.profile();
+    for (uint32_t entry = 0; entry < rig->blob().entries().size(); ++entry) {
+      const Bindings bindings = rig->bindings(entry);
+      const uint64_t before = allocations;
+      bool isFine = true;
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        isFine = isFine && device.bind(rig->program(), entry, bindings) && device.submit(rig->program(), entry) &&
+                 device.wait();
+      }
+      const uint64_t after = allocations;
+      EXPECT_TRUE(isFine);
+      EXPECT_EQ(after, before) << rig->blob().string(rig->blob().entries()[entry].name);
+    }
+  }
+}
+
+FIRN_ON_EVERY_DEVICE(AllocationTest);
+
+}  // namespace
+}  // namespace firn::runtime::cts

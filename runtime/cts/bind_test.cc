@@ -1,0 +1,112 @@
+// What bind refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/cts/device_cases.h"
+
+namespace firn::runtime::cts {
+namespace {
+
+using blob::SymbolKind;
+using testing::HasSubstr;
+
+class BindTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped()) return;
+    rig_ = Rig::open(GetParam());
+    ASSERT_NE(rig_, nullptr);
+    entry_ = rig_->entry("prefill.16.64");
+    bindings_ = rig_->bindings(entry_);
+  }
+
+  SymbolBinding& at(SymbolKind kind) { return bindings_[static_cast<uint32_t>(kind)]; }
+  Status bind() { return rig_->device().bind(rig_->program(), entry_, bindings_); }
+  void expectRefused(const char* what) {
+    const Status status = bind();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("prefill.16.64"), HasSubstr(what)));
+  }
+
+  std::unique_ptr<Rig> rig_;
+  uint32_t entry_ = 0;
+  Bindings bindings_{};
+};
+
+TEST_P(BindTest, EveryMissingSymbolIsNamed) {
+  const std::vector<std::pair<SymbolKind, const char*>> symbols = {
+      {SymbolKind::kIds, "ids"},   {SymbolKind::kPositions, "positions"}, {SymbolKind::kValid, "valid"},
+      {SymbolKind::kRow0, "row0"}, {SymbolKind::kMask, "mask"},           {SymbolKind::kHidden, "hidden"},
+      {SymbolKind::kKv, "kv"}};
+  for (const auto& [kind, name] : symbols) {
+    bindings_ = rig_->bindings(entry_);
+    at(kind).bytes = 0;
+    expectRefused(name);
+  }
+  bindings_ = rig_->bindings(entry_);
+  EXPECT_TRUE(bind()) << "logits are no symbol of a prefill, and need no memory";
+}
+
+TEST_P(BindTest, WrongSizesAreRefused) {
+  at(SymbolKind::kHidden).bytes -= 4;
+  expectRefused("expected 4096");
+  at(SymbolKind::kHidden).bytes += 8;
+  expectRefused("expected 4096");
+}
+
+TEST_P(BindTest, RangesOutsideTheBufferAreRefused) {
+  at(SymbolKind::kKv).offsetBytes += 1 << 20;
+  expectRefused("leave the buffer");
+  at(SymbolKind::kKv).offsetBytes = UINT64_MAX - 63;
+  expectRefused("leave the buffer");
+}
+
+TEST_P(BindTest, UnknownBufferIsRefused) {
+  at(SymbolKind::kIds).buffer = BufferId{999};
+  expectRefused("999");
+}
+
+TEST_P(BindTest, MisalignedMemoryIsRefused) {
+  at(SymbolKind::kHidden).offsetBytes += 2;
+  expectRefused("multiple of 4");
+  bindings_ = rig_->bindings(entry_);
+  at(SymbolKind::kKv).offsetBytes += 32;
+  expectRefused("multiple of 64");
+  bindings_ = rig_->bindings(entry_);
+  at(SymbolKind::kHidden).offsetBytes += 4;
+  at(SymbolKind::kMask).offsetBytes += 1;
+  EXPECT_TRUE(bind()) << "elements need their own alignment only: rows of a larger buffer can be bound";
+}
+
+TEST_P(BindTest, WrittenMemoryMustNotOverlap) {
+  at(SymbolKind::kHidden).offsetBytes = at(SymbolKind::kIds).offsetBytes;
+  expectRefused("overlaps");
+}
+
+TEST_P(BindTest, UnknownEntryAndProgramAreRefused) {
+  EXPECT_EQ(rig_->device().bind(rig_->program(), 999, bindings_).code(), Code::kInvalidArgument);
+  EXPECT_EQ(rig_->device().bind(ProgramId{999}, entry_, bindings_).code(), Code::kInvalidArgument);
+}
+
+TEST_P(BindTest, FailedBindKeepsTheOldOne) {
+  ASSERT_TRUE(bind());
+  at(SymbolKind::kIds).bytes = 0;
+  EXPECT_FALSE(bind());
+  rig_->setInputs({.ids = someIds(3), .row0 = 0});
+  EXPECT_TRUE(rig_->device().submit(rig_->program(), entry_));
+  EXPECT_TRUE(rig_->device().wait());
+}
+
+TEST_P(BindTest, FreeingABoundBufferUnbindsTheEntry) {
+  ASSERT_TRUE(bind());
+  ASSERT_TRUE(rig_->device().free(at(SymbolKind::kKv).buffer));
+  rig_->setInputs({.ids = someIds(3), .row0 = 0});
+  EXPECT_EQ(rig_->device().submit(rig_->program(), entry_).code(), Code::kInvalidArgument);
+  EXPECT_FALSE(bind());
+}
+
+FIRN_ON_EVERY_DEVICE(BindTest);
+
+}  // namespace
+}  // namespace firn::runtime::cts

@@ -1,0 +1,51 @@
+#include "runtime/cts/device_cases.h"
+
+#include "kernels/cpu/kernels.h"
+
+namespace firn::runtime::cts {
+
+std::vector<DeviceCase> deviceCases() {
+  const TinyOptions reference{.target = blob::Target::kReference};
+  const TinyOptions oneLane{.target = blob::Target::kCpu, .lanes = 1};
+  const TinyOptions twoLanes{.target = blob::Target::kCpu, .lanes = 2, .weights = DType::kQ8_0, .activationPlanes = 2};
+  std::vector<DeviceCase> cases = {
+      {.name = "null", .device = "null", .options = {}, .program = reference},
+      {.name = "null_on_cpu_program", .device = "null", .options = {}, .program = twoLanes},
+      {.name = "reference", .device = "reference", .options = {}, .program = reference},
+      {.name = "cpu_1_lane_f32", .device = "cpu", .options = {}, .program = oneLane},
+      {.name = "cpu_2_lanes_q8_0", .device = "cpu", .options = {}, .program = twoLanes},
+  };
+  for (const auto isa : {cpu::InstructionSet::kPortable, cpu::InstructionSet::kAvx2, cpu::InstructionSet::kAvx512}) {
+    if (!cpu::isSupported(isa)) continue;
+    const std::string name(cpu::instructionSetName(isa));
+    cases.push_back({.name = "cpu_" + name,
+                     .device = "cpu",
+                     .options = {.instructionSet = name, .pinThreads = false},
+                     .program = twoLanes});
+  }
+  return cases;
+}
+
+const std::vector<DeviceException>& deviceExceptions() {
+  static const std::vector<DeviceException> kExceptions = {
+      {"null", "ValuesTest.OnlyTheRowsOfTheTokensAreWritten", "it computes nothing, so it writes no cache"},
+      {"null", "ValuesTest.LogitsDependOnEarlierTokens", "its logits depend on the position alone"},
+      {"null", "LifecycleTest.ProfileCountsTasks", "it runs no tasks"},
+  };
+  return kExceptions;
+}
+
+void DeviceTest::SetUp() {
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  // "Devices/ValuesTest" and "Name/case"
+  const std::string suite = test.test_suite_name();
+  const std::string name = test.name();
+  const std::string full = suite.substr(suite.find('/') + 1) + "." + name.substr(0, name.find('/'));
+  for (const DeviceException& exception : deviceExceptions()) {
+    if (exception.device == GetParam().device && exception.test == full) GTEST_SKIP() << exception.reason;
+  }
+}
+
+std::string caseName(const testing::TestParamInfo<DeviceCase>& info) { return info.param.name; }
+
+}  // namespace firn::runtime::cts

@@ -1,0 +1,89 @@
+// What every conformance test works with: a device, a tiny program on it, and buffers with canaries around everything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blob/reader.h"
+#include "runtime/cts/tiny_model.h"
+#include "runtime/device.h"
+
+namespace firn::runtime::cts {
+
+/// A device under test, and the programs it gets.
+struct DeviceCase {
+  std::string name;  ///< of the test case
+  std::string device;
+  DeviceOptions options;
+  TinyOptions program;
+};
+
+/// Tokens of one submission: rows row0 .. row0 + ids.size() - 1.
+struct Tokens {
+  std::vector<int32_t> ids;
+  uint32_t row0 = 0;
+};
+
+/// `count` ids of the tiny vocabulary; the same for the same `first`.
+std::vector<int32_t> someIds(uint32_t count, uint32_t first = 0);
+
+inline constexpr std::byte kCanary{0xA5};
+
+class Rig {
+ public:
+  /// Opens, loads, allocates. Any failure is a test failure, and gives nullptr.
+  static std::unique_ptr<Rig> open(const DeviceCase& testCase, const LoadOptions& options = {});
+
+  Device& device() { return *device_; }
+  const blob::Blob& blob() const { return *blob_; }
+  ProgramId program() const { return program_; }
+  /// Index of the entry of that name; the test fails when there is none.
+  uint32_t entry(std::string_view name) const;
+
+  /// Bindings of all symbols of the entry, to this rig's buffers.
+  Bindings bindings(uint32_t entry) const;
+  /// Writes ids, positions, valid, row0 and mask.
+  void setInputs(const Tokens& tokens);
+  /// The value of a scalar or array input, for tests that spoil it.
+  std::span<int32_t> ints(blob::SymbolKind kind);
+
+  /// bind, submit, wait of an entry with the inputs as they are.
+  Status run(std::string_view entry);
+  /// setInputs, then run.
+  Status run(std::string_view entry, const Tokens& tokens);
+  /// Appends all tokens by generate.128, one at a time.
+  Status generateAll(const Tokens& tokens);
+
+  std::span<float> logits(uint32_t rows);
+  std::span<float> hidden(uint32_t rows);
+  /// The KV cache alone, and with the canaries before and behind it.
+  std::span<std::byte> cache();
+  std::span<std::byte> cacheAndMargins();
+  /// Element bytes of the cache.
+  uint32_t cacheElementBytes() const { return blob_->header().kvType == DType::kF16 ? 2 : 4; }
+  /// True when nothing but the symbols themselves was written in the io buffer since open.
+  bool marginsIntact();
+
+ private:
+  Rig() = default;
+  Status start(const DeviceCase& testCase, const LoadOptions& options);
+  std::span<std::byte> symbol(blob::SymbolKind kind);
+
+  std::unique_ptr<blob::Blob> blob_;
+  std::unique_ptr<Device> device_;
+  ProgramId program_{};
+  BufferId kvBuffer_{};
+  BufferId ioBuffer_{};
+  std::span<std::byte> kv_;
+  std::span<std::byte> io_;
+};
+
+/// A copy of float values, for comparing bits.
+std::vector<uint32_t> bitsOf(std::span<const float> values);
+
+}  // namespace firn::runtime::cts

@@ -1,0 +1,394 @@
+// The tiny model for the cpu target: heads, FFN columns and vocabulary panels split by lanes, partial sums exchanged.
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "kernels/cpu/kernels.h"
+#include "kernels/quant/panel.h"
+#include "runtime/cts/tiny_model.h"
+
+namespace firn::runtime::cts {
+namespace {
+
+using blob::OperandRecord;
+using blob::Space;
+using blob::SymbolKind;
+using blob::TaskOp;
+using Dims = std::vector<uint32_t>;
+
+// What one lane owns: a range of each split, as first and count.
+struct Share {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+Share share(uint32_t total, uint32_t lanes, uint32_t lane) {
+  const uint32_t size = total / lanes;
+  return {.first = lane * size, .count = size};
+}
+
+// A quantized activation of `columns` columns.
+struct CodesAt {
+  uint64_t codes, scales, sums;
+};
+
+// Scratch of one lane for m rows.
+struct LaneScratch {
+  uint64_t x, n, q, k, v, a, gate, up, workspace;
+  CodesAt codes;
+};
+
+class Scratch {
+ public:
+  Scratch(uint32_t m, uint32_t lanes) : rows(m) {
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      LaneScratch s{};
+      for (uint64_t* at : {&s.x, &s.n, &s.q, &s.k, &s.v, &s.a}) *at = floats(uint64_t{m} * kEmbed);
+      for (uint64_t* at : {&s.gate, &s.up}) *at = floats(uint64_t{m} * kFfn);
+      s.workspace = floats(workspaceFloats());
+      s.codes = {.codes = arena.take(uint64_t{2} * m * kFfn),
+                 .scales = floats(uint64_t{m} * kFfn / 32),
+                 .sums = floats(uint64_t{m} * kFfn / 32)};
+      lane_.push_back(s);
+    }
+    partials_ = floats(uint64_t{lanes} * m * kEmbed);
+    ffnPartials_ = floats(uint64_t{lanes} * m * kEmbed);
+  }
+
+  const LaneScratch& lane(uint32_t lane) const { return lane_[lane]; }
+  /// What a lane adds to the residual stream, [m, E]; the lanes' stand one after the other.
+  uint64_t partialOf(uint32_t lane) const { return partials_ + uint64_t{lane} * rows * kEmbed * sizeof(float); }
+  uint64_t ffnPartialOf(uint32_t lane) const { return ffnPartials_ + uint64_t{lane} * rows * kEmbed * sizeof(float); }
+  uint64_t workspaceFloats() const { return cpu::attentionWorkspaceFloats(rows, kHeads / kKvHeads, kHeadDim); }
+
+  uint32_t rows;
+  ScratchArena arena;
+
+ private:
+  uint64_t floats(uint64_t count) { return arena.take(count * sizeof(float)); }
+  std::vector<LaneScratch> lane_;
+  uint64_t partials_ = 0;
+  uint64_t ffnPartials_ = 0;
+};
+
+OperandRecord scratch(uint64_t offset, const Dims& dims, DType type = DType::kF32) {
+  return blob::stridedOperand(Space::kScratch, type, dims, offset);
+}
+
+class Builder {
+ public:
+  Builder(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena)
+      : weights_(weights), options_(options), program_(program), arena_(arena) {}
+
+  void build();
+
+ private:
+  /// The weights of one layer in one lane, by param index.
+  enum Param : uint32_t { kQ, kK, kV, kO, kGate, kUp, kDown, kLaneParams };
+  struct Bodies {
+    uint32_t embed, block, last;
+  };
+
+  void task(TaskOp op, std::string_view name, std::vector<OperandRecord> operands, std::vector<uint64_t> attrs = {}) {
+    program_.addTask({.op = op, .name = name, .operands = operands, .attrs = attrs});
+  }
+  void norm(const char* name, const OperandRecord& in, const OperandRecord& weight, const OperandRecord& out) {
+    task(TaskOp::kCpuRmsNorm, name, {in, weight, out}, {blob::doubleAttr(kEpsilon)});
+  }
+  bool isQuantized() const { return options_.weights == DType::kQ8_0; }
+  /// Codes, scales and sums of m x columns values.
+  std::vector<OperandRecord> codes(const CodesAt& at, uint32_t m, uint32_t columns) const;
+  void quantize(const char* name, const CodesAt& at, uint64_t in, uint32_t m, uint32_t columns);
+  /// out[m, N] = in[m, K] * weight, from the codes where the weights are quantized.
+  void linear(const char* name, const LaneScratch& s, uint64_t in, const OperandRecord& weight,
+              const OperandRecord& out);
+
+  OperandRecord fixed(const Dims& dims, uint64_t offset) const {
+    return blob::stridedOperand(Space::kWeights, DType::kF32, dims, offset);
+  }
+  OperandRecord headPanels(const Share& rows) const;
+  uint64_t pack(const TinyTensor& tensor, const Share& rows, const Share& columns);
+  void packLayers();
+  void packRopeTable();
+
+  uint32_t embedBody(const Scratch& s);
+  uint32_t blockBody(const Scratch& s);
+  void attentionInputs(const Scratch& s, uint32_t lane);
+  void attentionOutputs(const Scratch& s, uint32_t lane);
+  void ffn(const Scratch& s, uint32_t lane);
+  uint32_t copyOutBody(const Scratch& s);
+  uint32_t headBody(const Scratch& s, bool readsHidden);
+  void addEntry(blob::EntryKind kind, uint32_t context, const Scratch& s, const Bodies& bodies);
+
+  OperandRecord cache(bool isV, const Share& kvHeads) const;
+  OperandRecord weightParam(uint32_t lane, Param param, uint32_t rows, uint32_t columns) const;
+
+  const TinyWeights& weights_;
+  const TinyOptions& options_;
+  blob::Program& program_;
+  WeightArena& arena_;
+  uint64_t embedding_ = 0;
+  uint64_t outputNorm_ = 0;
+  uint64_t ropeTable_ = 0;
+  std::vector<std::vector<uint64_t>> layerArgs_;
+};
+
+std::vector<OperandRecord> Builder::codes(const CodesAt& at, uint32_t m, uint32_t columns) const {
+  return {scratch(at.codes, {options_.activationPlanes, m, columns}, DType::kI8), scratch(at.scales, {m, columns / 32}),
+          scratch(at.sums, {m, columns / 32}, DType::kI32)};
+}
+
+void Builder::quantize(const char* name, const CodesAt& at, uint64_t in, uint32_t m, uint32_t columns) {
+  if (!isQuantized()) return;
+  std::vector<OperandRecord> operands = codes(at, m, columns);
+  operands.insert(operands.begin(), scratch(in, {m, columns}));
+  task(TaskOp::kCpuQuantize, name, std::move(operands));
+}
+
+void Builder::linear(const char* name, const LaneScratch& s, uint64_t in, const OperandRecord& weight,
+                     const OperandRecord& out) {
+  if (!isQuantized()) {
+    task(TaskOp::kCpuLinearF32, name, {scratch(in, {out.dims[0], weight.dims[1]}), weight, out});
+    return;
+  }
+  std::vector<OperandRecord> operands = codes(s.codes, out.dims[0], weight.dims[1]);
+  operands.push_back(weight);
+  operands.push_back(out);
+  task(TaskOp::kCpuLinearI8, name, std::move(operands));
+}
+
+uint64_t Builder::pack(const TinyTensor& tensor, const Share& rows, const Share& columns) {
+  std::vector<uint32_t> order(rows.count);
+  for (uint32_t i = 0; i < rows.count; ++i) order[i] = rows.first + i;
+  std::vector<std::byte> packed(quant::packedBytes(tensor.type, rows.count, columns.count).value_or(0));
+  const Status status = quant::packPanels({.type = tensor.type,
+                                           .bytes = tensor.bytes,
+                                           .columns = tensor.columns,
+                                           .firstColumn = columns.first,
+                                           .columnCount = columns.count},
+                                          order, packed);
+  return status.isOk() ? arena_.add(packed) : UINT64_MAX;  // which the verifier refuses
+}
+
+void Builder::packLayers() {
+  const uint32_t lanes = options_.lanes;
+  const Share all = {.first = 0, .count = kEmbed};
+  for (uint32_t layer = 0; layer < kLayers; ++layer) {
+    const TinyLayer& t = weights_.layers[layer];
+    std::vector<uint64_t> args = {arena_.add(t.attnNorm.bytes), arena_.add(t.ffnNorm.bytes),
+                                  kvOffset(layer, false, DType::kF16), kvOffset(layer, true, DType::kF16)};
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      const Share q = share(kHeads * kHeadDim, lanes, lane);
+      const Share kv = share(kKvHeads * kHeadDim, lanes, lane);
+      const Share f = share(kFfn, lanes, lane);
+      for (const uint64_t at : {pack(t.q, q, all), pack(t.k, kv, all), pack(t.v, kv, all), pack(t.o, all, q),
+                                pack(t.gate, f, all), pack(t.up, f, all), pack(t.down, all, f)}) {
+        args.push_back(at);
+      }
+    }
+    layerArgs_.push_back(args);
+  }
+}
+
+void Builder::packRopeTable() {
+  std::vector<float> table;
+  for (uint32_t position = 0; position < kKvRows; ++position) {
+    for (const float freq : weights_.ropeFreqs) {
+      const double angle = static_cast<float>(position) * freq;
+      table.push_back(static_cast<float>(std::cos(angle)));
+      table.push_back(static_cast<float>(std::sin(angle)));
+    }
+  }
+  ropeTable_ = arena_.add(std::as_bytes(std::span(table)));
+}
+
+void Builder::build() {
+  embedding_ = pack(weights_.embedding, {.first = 0, .count = kVocab}, {.first = 0, .count = kEmbed});
+  outputNorm_ = arena_.add(weights_.outputNorm.bytes);
+  packLayers();
+  packRopeTable();
+  for (const uint32_t rows : {1U, kChunks[0], kChunks[1]}) {
+    const Scratch s(rows, options_.lanes);
+    Bodies bodies{};
+    bodies.embed = embedBody(s);
+    bodies.block = blockBody(s);
+    bodies.last = rows == 1 ? headBody(s, false) : copyOutBody(s);
+    for (const uint32_t context : kContexts) {
+      addEntry(rows == 1 ? blob::EntryKind::kGenerate : blob::EntryKind::kPrefill, context, s, bodies);
+    }
+  }
+  for (const uint32_t rows : kHeadRows) {
+    const Scratch s(rows, options_.lanes);
+    addEntry(blob::EntryKind::kHead, 0, s, {.embed = 0, .block = 0, .last = headBody(s, true)});
+  }
+}
+
+OperandRecord Builder::headPanels(const Share& rows) const {
+  const uint64_t panel = quant::packedBytes(weights_.embedding.type, 16, kEmbed).value_or(0);
+  return blob::panelOperand(weights_.embedding.type, rows.count, kEmbed, embedding_ + rows.first / 16 * panel);
+}
+
+OperandRecord Builder::weightParam(uint32_t lane, Param param, uint32_t rows, uint32_t columns) const {
+  OperandRecord operand = blob::panelOperand(options_.weights, rows, columns, 0);
+  operand.base = static_cast<uint16_t>(4 + lane * kLaneParams + param);
+  return operand;
+}
+
+OperandRecord Builder::cache(bool isV, const Share& kvHeads) const {
+  OperandRecord operand = blob::stridedOperand(Space::kKv, DType::kF16, Dims{kvHeads.count, kKvRows, kHeadDim},
+                                               uint64_t{kvHeads.first} * kKvRows * kHeadDim * sizeof(uint16_t));
+  operand.base = isV ? 3 : 2;
+  return operand;
+}
+
+uint32_t Builder::embedBody(const Scratch& s) {
+  const uint32_t body = program_.beginBody("embed");
+  program_.beginSegment();
+  for (uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    program_.beginLane();
+    task(TaskOp::kCpuEmbed, "embed",
+         {blob::symbolOperand(SymbolKind::kIds, DType::kI32, Dims{s.rows}), headPanels({.first = 0, .count = kVocab}),
+          scratch(s.lane(lane).x, {s.rows, kEmbed})});
+  }
+  return body;
+}
+
+uint32_t Builder::blockBody(const Scratch& s) {
+  const uint32_t body = program_.beginBody("block");
+  const uint32_t lanes = options_.lanes;
+  program_.addParam(Space::kWeights, kEmbed * sizeof(float));
+  program_.addParam(Space::kWeights, kEmbed * sizeof(float));
+  const uint64_t cacheBytes = uint64_t{kKvHeads} * kKvRows * kHeadDim * sizeof(uint16_t);
+  program_.addParam(Space::kKv, cacheBytes);
+  program_.addParam(Space::kKv, cacheBytes);
+  const uint32_t q = kHeads * kHeadDim / lanes, kv = kKvHeads * kHeadDim / lanes, f = kFfn / lanes;
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    const std::pair<uint32_t, uint32_t> shapes[] = {{q, kEmbed}, {kv, kEmbed}, {kv, kEmbed}, {kEmbed, q},
+                                                    {f, kEmbed}, {f, kEmbed},  {kEmbed, f}};
+    for (const auto& [rows, columns] : shapes) {
+      program_.addParam(Space::kWeights, blob::panelOperand(options_.weights, rows, columns, 0).bytes);
+    }
+  }
+  for (auto part : {&Builder::attentionInputs, &Builder::attentionOutputs, &Builder::ffn}) {
+    program_.beginSegment();
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      program_.beginLane();
+      (this->*part)(s, lane);
+    }
+  }
+  program_.beginSegment();
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    program_.beginLane();
+    task(TaskOp::kCpuAddPartials, "ffn_add",
+         {scratch(s.lane(lane).x, {s.rows, kEmbed}), scratch(s.ffnPartialOf(0), {lanes, s.rows, kEmbed})});
+  }
+  return body;
+}
+
+void Builder::attentionInputs(const Scratch& s, uint32_t lane) {
+  const uint32_t m = s.rows, lanes = options_.lanes;
+  const LaneScratch& at = s.lane(lane);
+  const Share heads = share(kHeads, lanes, lane), kvHeads = share(kKvHeads, lanes, lane);
+  OperandRecord attnNorm = fixed({kEmbed}, 0);
+  attnNorm.base = 0;
+  norm("attn_norm", scratch(at.x, {m, kEmbed}), attnNorm, scratch(at.n, {m, kEmbed}));
+  quantize("attn_in", at.codes, at.n, m, kEmbed);
+  linear("attn_q", at, at.n, weightParam(lane, kQ, heads.count * kHeadDim, kEmbed),
+         scratch(at.q, {m, heads.count * kHeadDim}));
+  linear("attn_k", at, at.n, weightParam(lane, kK, kvHeads.count * kHeadDim, kEmbed),
+         scratch(at.k, {m, kvHeads.count * kHeadDim}));
+  linear("attn_v", at, at.n, weightParam(lane, kV, kvHeads.count * kHeadDim, kEmbed),
+         scratch(at.v, {m, kvHeads.count * kHeadDim}));
+  const OperandRecord positions = blob::symbolOperand(SymbolKind::kPositions, DType::kI32, Dims{m});
+  const OperandRecord table = fixed({kKvRows, kHeadDim / 2, 2}, ropeTable_);
+  task(TaskOp::kCpuRope, "rope_q", {scratch(at.q, {m, heads.count, kHeadDim}), positions, table}, {0, kHeadDim});
+  task(TaskOp::kCpuRope, "rope_k", {scratch(at.k, {m, kvHeads.count, kHeadDim}), positions, table}, {0, kHeadDim});
+  task(TaskOp::kCpuKvWrite, "write_k", {scratch(at.k, {m, kvHeads.count, kHeadDim}), cache(false, kvHeads)});
+  task(TaskOp::kCpuKvWrite, "write_v", {scratch(at.v, {m, kvHeads.count, kHeadDim}), cache(true, kvHeads)});
+}
+
+void Builder::attentionOutputs(const Scratch& s, uint32_t lane) {
+  const uint32_t m = s.rows, lanes = options_.lanes;
+  const LaneScratch& at = s.lane(lane);
+  const Share heads = share(kHeads, lanes, lane), kvHeads = share(kKvHeads, lanes, lane);
+  const uint32_t inner = heads.count * kHeadDim;
+  task(TaskOp::kCpuAttention, "attention",
+       {scratch(at.q, {m, heads.count, kHeadDim}), cache(false, kvHeads), cache(true, kvHeads),
+        blob::symbolOperand(SymbolKind::kMask, DType::kU8, Dims{kKvRows}),
+        scratch(at.workspace, {static_cast<uint32_t>(s.workspaceFloats())}), scratch(at.a, {m, heads.count, kHeadDim})},
+       {blob::doubleAttr(0.25), heads.first, kHeads / kKvHeads});
+  quantize("attn_out", at.codes, at.a, m, inner);
+  linear("attn_o", at, at.a, weightParam(lane, kO, kEmbed, inner), scratch(s.partialOf(lane), {m, kEmbed}));
+}
+
+void Builder::ffn(const Scratch& s, uint32_t lane) {
+  const uint32_t m = s.rows, lanes = options_.lanes;
+  const LaneScratch& at = s.lane(lane);
+  const uint32_t f = kFfn / lanes;
+  OperandRecord ffnNorm = fixed({kEmbed}, 0);
+  ffnNorm.base = 1;
+  task(TaskOp::kCpuAddPartials, "attn_add", {scratch(at.x, {m, kEmbed}), scratch(s.partialOf(0), {lanes, m, kEmbed})});
+  norm("ffn_norm", scratch(at.x, {m, kEmbed}), ffnNorm, scratch(at.n, {m, kEmbed}));
+  quantize("ffn_in", at.codes, at.n, m, kEmbed);
+  linear("gate", at, at.n, weightParam(lane, kGate, f, kEmbed), scratch(at.gate, {m, f}));
+  linear("up", at, at.n, weightParam(lane, kUp, f, kEmbed), scratch(at.up, {m, f}));
+  task(TaskOp::kCpuSiluMul, "silu_mul", {scratch(at.gate, {m, f}), scratch(at.up, {m, f}), scratch(at.gate, {m, f})});
+  quantize("ffn_mid", at.codes, at.gate, m, f);
+  linear("down", at, at.gate, weightParam(lane, kDown, kEmbed, f), scratch(s.ffnPartialOf(lane), {m, kEmbed}));
+}
+
+uint32_t Builder::copyOutBody(const Scratch& s) {
+  const uint32_t body = program_.beginBody("hidden");
+  program_.beginSegment();
+  for (uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    program_.beginLane();
+    if (lane != 0) continue;
+    task(TaskOp::kCpuCopy, "hidden",
+         {scratch(s.lane(0).x, {s.rows, kEmbed}),
+          blob::symbolOperand(SymbolKind::kHidden, DType::kF32, Dims{s.rows, kEmbed})});
+  }
+  return body;
+}
+
+uint32_t Builder::headBody(const Scratch& s, bool readsHidden) {
+  const Dims dims = {s.rows, kEmbed};
+  const uint32_t body = program_.beginBody("head");
+  program_.beginSegment();
+  for (uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    // 80 rows are 5 panels: the first lane takes 3 of them when there are two.
+    const uint32_t cut = options_.lanes == 1 ? kVocab : 48;
+    const Share rows = lane == 0 ? Share{.first = 0, .count = cut} : Share{.first = cut, .count = kVocab - cut};
+    const LaneScratch& at = s.lane(lane);
+    program_.beginLane();
+    norm("output_norm", readsHidden ? blob::symbolOperand(SymbolKind::kHidden, DType::kF32, dims) : scratch(at.x, dims),
+         fixed({kEmbed}, outputNorm_), scratch(at.n, dims));
+    quantize("head_in", at.codes, at.n, s.rows, kEmbed);
+    OperandRecord logits =
+        blob::stridedOperand(Space::kSymbol, DType::kF32, Dims{s.rows, rows.count}, rows.first * sizeof(float));
+    logits.base = static_cast<uint16_t>(SymbolKind::kLogits);
+    logits.strides[0] = kVocab;
+    logits.bytes = ((s.rows - 1) * kVocab + rows.count) * sizeof(float);
+    linear("head", at, at.n, headPanels(rows), logits);
+  }
+  return body;
+}
+
+void Builder::addEntry(blob::EntryKind kind, uint32_t context, const Scratch& s, const Bodies& bodies) {
+  program_.beginEntry(kind, s.rows, context);
+  program_.entries.back().scratchBytes = s.arena.end();
+  program_.entries.back().predictedPicoseconds = 1000 * s.rows + context;
+  program_.addStandardSymbols();
+  if (kind != blob::EntryKind::kHead) {
+    program_.addCall(bodies.embed, blob::kNoLayer, {});
+    for (uint32_t layer = 0; layer < kLayers; ++layer) program_.addCall(bodies.block, layer, layerArgs_[layer]);
+  }
+  program_.addCall(bodies.last, blob::kNoLayer, {});
+}
+
+}  // namespace
+
+void addCpuProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena) {
+  Builder(weights, options, program, arena).build();
+}
+
+}  // namespace firn::runtime::cts

@@ -1,0 +1,90 @@
+#include "runtime/devices/cpu/worker_team.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <thread>
+
+namespace firn::runtime {
+namespace {
+
+struct Counts {
+  WorkerTeam* team;
+  std::vector<uint64_t> runs;  // by thread, written by that thread alone
+  uint64_t wrong = 0;
+};
+
+void countAndMeet(void* context, uint32_t thread) {
+  auto& counts = *static_cast<Counts*>(context);
+  for (int round = 0; round < 5; ++round) {
+    ++counts.runs[thread];
+    counts.team->meet(thread);
+    if (thread == 0) {
+      for (const uint64_t runs : counts.runs) counts.wrong += runs != counts.runs[0] ? 1 : 0;
+    }
+    counts.team->meet(thread);
+  }
+}
+
+void checkTeam(uint32_t threads, bool pin, int jobs) {
+  Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(threads, pin);
+  ASSERT_TRUE(team) << team.status().toString();
+  EXPECT_EQ((*team)->threads(), threads);
+  Counts counts{.team = team->get(), .runs = std::vector<uint64_t>(threads)};
+  for (int job = 0; job < jobs; ++job) (*team)->run(countAndMeet, &counts);
+  EXPECT_EQ(counts.runs, std::vector<uint64_t>(threads, uint64_t{5} * static_cast<uint64_t>(jobs)));
+  EXPECT_EQ(counts.wrong, 0U);
+}
+
+TEST(WorkerTeam, OneThreadIsTheCaller) { checkTeam(1, true, 100); }
+TEST(WorkerTeam, TwoThreadsPinned) { checkTeam(2, true, 200); }
+TEST(WorkerTeam, TwoThreadsFree) { checkTeam(2, false, 200); }
+TEST(WorkerTeam, MoreThreadsThanCpus) { checkTeam(9, true, 30); }
+TEST(WorkerTeam, StartsAndEndsWithoutAJob) { checkTeam(4, true, 0); }
+
+TEST(WorkerTeam, IsUsedFromSeveralThreadsInTurn) {
+  Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(2, true);
+  ASSERT_TRUE(team);
+  Counts counts{.team = team->get(), .runs = std::vector<uint64_t>(2)};
+  for (int i = 0; i < 5; ++i) std::thread([&] { (*team)->run(countAndMeet, &counts); }).join();
+  EXPECT_EQ(counts.runs, std::vector<uint64_t>(2, 25));
+}
+
+TEST(WorkerTeam, IdleWorkersSleep) {
+  Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(2, true);
+  ASSERT_TRUE(team);
+  Counts counts{.team = team->get(), .runs = std::vector<uint64_t>(2)};
+  (*team)->run(countAndMeet, &counts);
+  const auto processCpu = [] {
+    timespec spent{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec);
+  };
+  const auto before = processCpu();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(processCpu() - before, std::chrono::milliseconds(100));
+}
+
+void noteRounding(void* context, uint32_t thread) {
+  (*static_cast<std::vector<int>*>(context))[thread] = std::fegetround();
+}
+
+TEST(WorkerTeam, JobsRunWithTheDefaultFloatingPoint) {
+  for (const uint32_t threads : {1U, 2U}) {
+    std::fesetround(FE_UPWARD);
+    Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(threads, true);
+    ASSERT_TRUE(team);
+    std::vector<int> rounding(threads, -1);
+    (*team)->run(noteRounding, &rounding);
+    const int after = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(rounding, std::vector<int>(threads, FE_TONEAREST));
+    EXPECT_EQ(after, FE_UPWARD) << "the caller gets its own back";
+  }
+}
+
+}  // namespace
+}  // namespace firn::runtime
