@@ -68,6 +68,13 @@ std::vector<InstructionSet> supportedSets() {
   return sets;
 }
 
+float Random::normal(float sigma) {
+  const uint64_t bits = engine_();
+  float total = -2;
+  for (int part = 0; part < 4; ++part) total += static_cast<float>((bits >> (16 * part)) & 0xFFFF) / 65536;
+  return total * std::sqrt(3.0F) * sigma;
+}
+
 std::vector<float> Random::normals(size_t count, float sigma) {
   std::vector<float> values(count);
   for (float& value : values) value = normal(sigma);

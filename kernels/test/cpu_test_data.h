@@ -27,7 +27,8 @@ class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
   uint32_t below(uint32_t limit) { return static_cast<uint32_t>(engine_() % limit); }
-  float normal(float sigma = 1) { return std::normal_distribution<float>(0, sigma)(engine_); }
+  /// About normal: the sum of four uniform numbers, so never beyond 3.5 sigma.
+  float normal(float sigma = 1);
   std::vector<float> normals(size_t count, float sigma = 1);
   /// Normals over many magnitudes, with zeros, signed zeros and subnormals among them; all finite, below 1e4.
   std::vector<float> extremes(size_t count);
