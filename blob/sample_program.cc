@@ -83,16 +83,9 @@ class Sample {
     header.kvType = target == Target::kCpu ? DType::kF16 : DType::kF32;
   }
 
-  Contents make() {
+  Contents make(SampleSize size) {
     constants();
-    for (uint32_t m : {16U, 1U}) {
-      const uint64_t scratch = m == 16 ? prefillBodies() : generateBodies();
-      for (uint32_t context : m == 16 ? std::vector<uint32_t>{64, 128} : std::vector<uint32_t>{128}) {
-        p_.beginEntry(m == 16 ? EntryKind::kPrefill : EntryKind::kGenerate, m, context);
-        finishEntry(scratch);
-        callLayers();
-      }
-    }
+    if (size == SampleSize::kFull) addLayerEntries();
     const uint64_t scratch = headBodies();
     p_.beginEntry(EntryKind::kHead, 2, 0);
     finishEntry(scratch);
@@ -103,6 +96,17 @@ class Sample {
   }
 
  private:
+  void addLayerEntries() {
+    for (uint32_t m : {16U, 1U}) {
+      const uint64_t scratch = m == 16 ? prefillBodies() : generateBodies();
+      for (uint32_t context : m == 16 ? std::vector<uint32_t>{64, 128} : std::vector<uint32_t>{128}) {
+        p_.beginEntry(m == 16 ? EntryKind::kPrefill : EntryKind::kGenerate, m, context);
+        finishEntry(scratch);
+        callLayers();
+      }
+    }
+  }
+
   bool isCpu() const { return target_ == Target::kCpu; }
 
   OperandRecord scratch(DType dtype, Dims dims) {
@@ -373,7 +377,7 @@ class Sample {
 
 }  // namespace
 
-Contents sampleContents(Target target) { return Sample(target).make(); }
+Contents sampleContents(Target target, SampleSize size) { return Sample(target).make(size); }
 
 std::vector<std::byte> sampleWeights(const Contents& contents) {
   std::vector<std::byte> weights(contents.program.header.weightsBytes);
@@ -381,10 +385,10 @@ std::vector<std::byte> sampleWeights(const Contents& contents) {
   return weights;
 }
 
-Result<std::vector<std::byte>> sampleBlob(Target target) {
+Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size) {
   const char* folder = getenv("TMPDIR");
   const std::string path = concat(folder != nullptr ? folder : "/tmp", "/firn_sample_", getpid(), ".firn");
-  const Contents contents = sampleContents(target);
+  const Contents contents = sampleContents(target, size);
   FIRN_ASSIGN_OR_RETURN(Writer writer, Writer::create(path, contents));
   FIRN_RETURN_IF_ERROR(writer.appendWeights(sampleWeights(contents)));
   FIRN_RETURN_IF_ERROR(writer.finish());

@@ -9,14 +9,17 @@
 
 namespace firn::blob {
 
+/// kFull is what sampleContents says; kHeadOnly has one entry of the smallest kind, head.2.
+enum class SampleSize { kFull, kHeadOnly };
+
 /// A program that uses most ops of `target`: prefill.16.64, prefill.16.128, generate.128 and head.2 over two layers,
 /// two lanes on cpu and one on reference, 8 heads of 8 and 4 KV heads on a width of 64, ffn 96, vocabulary of 40.
-Contents sampleContents(Target target);
+Contents sampleContents(Target target, SampleSize size = SampleSize::kFull);
 
 /// The weights that sampleContents asks for: bytes that count up.
 std::vector<std::byte> sampleWeights(const Contents& contents);
 
 /// The whole file, written through Writer to a temporary file and read back.
-Result<std::vector<std::byte>> sampleBlob(Target target);
+Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size = SampleSize::kFull);
 
 }  // namespace firn::blob
