@@ -11,6 +11,8 @@
 namespace firn::genai {
 namespace {
 
+using namespace std::string_view_literals;
+
 bool isValidUtf8(std::string_view text) {
   while (!text.empty()) {
     const Utf8Span span = firstCharacter(text);
@@ -58,7 +60,7 @@ TEST(Utf8Stream, holdsBackUntilCertain) {
 
 TEST(Utf8Stream, splitsDoNotMatter) {
   std::mt19937 random(5);
-  const std::string_view likely("a\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\xB8\xED\xA0\xF4\x90\xE0\xC0", 16);
+  const std::string_view likely = "a\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\xB8\xED\xA0\xF4\x90\xE0\xC0"sv;
   for (int round = 0; round < 2000; ++round) {
     std::string bytes;
     const size_t size = random() % 40;

