@@ -16,7 +16,11 @@ using graph::FuncOp;
 /// Why a target cannot run `op`; empty when it can.
 using SupportCheck = std::string (*)(mlir::Operation* op);
 
-std::string referenceSupport(mlir::Operation*) { return {}; }
+std::string referenceSupport(mlir::Operation* op) {
+  if (llvm::isa<graph::StateReadOp, graph::StateWriteOp>(op)) return "state is gone after the phase stateless";
+  if (llvm::isa<graph::SelectRowsOp>(op)) return "no entry has row numbers among its inputs";
+  return {};
+}
 
 /// The cpu has one kernel for silu and mul together, as a gated FFN uses them.
 std::string cpuSupport(mlir::Operation* op) {

@@ -35,3 +35,13 @@ module {
     graph.return %0 : tensor<4x32xf32>
   }
 }
+
+// -----
+
+module {
+  graph.func @head.4(%hidden: tensor<4x32xf32>, %rows: tensor<1xi32>) -> tensor<1x32xf32> {
+    // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.select_rows outside the layers (@head.4): it has no kernel for it; targets that can: none}}
+    %0 = graph.select_rows %hidden, %rows : (tensor<4x32xf32>, tensor<1xi32>) -> tensor<1x32xf32>
+    graph.return %0 : tensor<1x32xf32>
+  }
+}
