@@ -25,7 +25,7 @@ struct Case {
   std::string expected;  ///< safetensors under tests/data/expected
   std::string logits = "logits";
 
-  friend void PrintTo(const Case& testCase, std::ostream* out) { *out << testCase.model; }
+  friend std::ostream& operator<<(std::ostream& out, const Case& testCase) { return out << testCase.model; }
 };
 
 std::vector<int32_t> narrow(const std::vector<int64_t>& ids) { return {ids.begin(), ids.end()}; }
@@ -43,54 +43,53 @@ float largestDifference(const std::vector<float>& a, const std::vector<float>& b
 class ReferenceModelTest : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    Result<import::ModelSpec> spec = import::importModel("tests/data/" + GetParam().model);
-    ASSERT_TRUE(spec.isOk()) << spec.status().toString();
-    spec_ = *std::move(spec);
-    const std::string path = "tests/data/expected/" + GetParam().expected;
-    Result<Safetensors> file = Safetensors::open(path);
+    Result<import::ModelSpec> imported = import::importModel("tests/data/" + GetParam().model);
+    ASSERT_TRUE(imported.isOk()) << imported.status().toString();
+    spec = *std::move(imported);
+    Result<Safetensors> file = Safetensors::open("tests/data/expected/" + GetParam().expected);
     ASSERT_TRUE(file.isOk()) << file.status().toString();
-    const Result<std::vector<int64_t>> ids = file->integers("ids");
+    const Result<std::vector<int64_t>> recordedIds = file->integers("ids");
     const Result<std::vector<float>> logits = file->floats(GetParam().logits);
-    ASSERT_TRUE(ids.isOk() && logits.isOk());
-    ids_ = narrow(*ids);
-    logits_ = *logits;
-    ASSERT_EQ(logits_.size(), ids_.size() * spec_.vocab);
+    ASSERT_TRUE(recordedIds.isOk() && logits.isOk());
+    ids = narrow(*recordedIds);
+    recordedLogits = *logits;
+    ASSERT_EQ(recordedLogits.size(), ids.size() * spec.vocab);
     if (!file->has("greedy")) return;
-    const Result<std::vector<int64_t>> greedy = file->integers("greedy");
-    const Result<std::vector<float>> margins = file->floats("greedy_margin");
-    ASSERT_TRUE(greedy.isOk() && margins.isOk());
-    greedy_ = narrow(*greedy);
-    margins_ = *margins;
+    const Result<std::vector<int64_t>> recordedGreedy = file->integers("greedy");
+    const Result<std::vector<float>> recordedMargins = file->floats("greedy_margin");
+    ASSERT_TRUE(recordedGreedy.isOk() && recordedMargins.isOk());
+    greedy = narrow(*recordedGreedy);
+    margins = *recordedMargins;
   }
 
   std::vector<float> runInChunks(uint64_t chunk) const {
-    ReferenceModel model(spec_, ids_.size());
+    ReferenceModel model(spec, ids.size());
     std::vector<float> logits;
-    for (uint64_t first = 0; first < ids_.size(); first += chunk) {
-      const uint64_t count = std::min(chunk, ids_.size() - first);
-      const std::vector<float> part = model.run(std::span(ids_).subspan(first, count));
+    for (uint64_t first = 0; first < ids.size(); first += chunk) {
+      const uint64_t count = std::min(chunk, ids.size() - first);
+      const std::vector<float> part = model.run(std::span(ids).subspan(first, count));
       logits.insert(logits.end(), part.begin(), part.end());
     }
     return logits;
   }
 
-  import::ModelSpec spec_;
-  std::vector<int32_t> ids_;
-  std::vector<float> logits_;
-  std::vector<int32_t> greedy_;
-  std::vector<float> margins_;
+  import::ModelSpec spec;
+  std::vector<int32_t> ids;
+  std::vector<float> recordedLogits;
+  std::vector<int32_t> greedy;
+  std::vector<float> margins;
 };
 
 TEST_P(ReferenceModelTest, LogitsOfEveryPosition) {
-  const std::vector<float> logits = runInChunks(ids_.size());
-  ASSERT_EQ(logits.size(), logits_.size());
-  const float difference = largestDifference(logits, logits_);
+  const std::vector<float> logits = runInChunks(ids.size());
+  ASSERT_EQ(logits.size(), recordedLogits.size());
+  const float difference = largestDifference(logits, recordedLogits);
   RecordProperty("largest_difference", std::to_string(difference));
   EXPECT_LE(difference, kTolerance);
 }
 
 TEST_P(ReferenceModelTest, ChunksChangeNoBit) {
-  const std::vector<float> whole = runInChunks(ids_.size());
+  const std::vector<float> whole = runInChunks(ids.size());
   EXPECT_EQ(runInChunks(1), whole);
   EXPECT_EQ(runInChunks(17), whole);
 }
@@ -98,16 +97,16 @@ TEST_P(ReferenceModelTest, ChunksChangeNoBit) {
 class GreedyTest : public ReferenceModelTest {};
 
 TEST_P(GreedyTest, Tokens) {
-  ASSERT_FALSE(greedy_.empty());
-  ReferenceModel model(spec_, ids_.size() + greedy_.size());
-  std::vector<int32_t> next = ids_;
-  for (size_t step = 0; step < greedy_.size(); ++step) {
+  ASSERT_FALSE(greedy.empty());
+  ReferenceModel model(spec, ids.size() + greedy.size());
+  std::vector<int32_t> next = ids;
+  for (size_t step = 0; step < greedy.size(); ++step) {
     const std::vector<float> logits = model.run(next);
-    const auto last = logits.end() - static_cast<int64_t>(spec_.vocab);
+    const auto last = logits.end() - static_cast<int64_t>(spec.vocab);
     const auto token = static_cast<int32_t>(std::max_element(last, logits.end()) - last);
     // Within twice the tolerance the two best may change places.
-    if (margins_[step] > 2 * kTolerance) ASSERT_EQ(token, greedy_[step]) << "step " << step;
-    next = {greedy_[step]};
+    if (margins[step] > 2 * kTolerance) ASSERT_EQ(token, greedy[step]) << "step " << step;
+    next = {greedy[step]};
   }
 }
 
