@@ -1,0 +1,41 @@
+// firn inspect: what is in a blob.
+#include <iostream>
+#include <memory>
+
+#include "blob/dump.h"
+#include "blob/reader.h"
+#include "tools/command.h"
+
+namespace firn::tools {
+namespace {
+
+struct InspectOptions {
+  std::string blob;
+  bool verify = false;
+  bool tasks = false;
+  bool json = false;
+};
+
+Status inspect(const InspectOptions& options) {
+  FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, blob::Blob::open(options.blob));
+  const blob::DumpOptions dump{.tasks = options.tasks};
+  std::cout << (options.json ? blob::dumpJson(blob, dump) : blob::dumpText(blob, dump)) << std::flush;
+  if (!options.verify) return Status::ok();
+  FIRN_RETURN_IF_ERROR(blob::verifyWeights(blob));
+  std::cerr << "weights verified\n";
+  return Status::ok();
+}
+
+}  // namespace
+
+void addInspectCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand("inspect", "Show what is in a blob");
+  command->add_option("blob", options->blob, "A blob made by firn compile")->required();
+  command->add_flag("--verify", options->verify, "Read all weights and check their hash");
+  command->add_flag("--tasks", options->tasks, "Show every task with its operands and addresses");
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->callback([options, &action] { action = [options] { return inspect(*options); }; });
+}
+
+}  // namespace firn::tools
