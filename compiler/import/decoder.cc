@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "base/utf8.h"
 #include "compiler/import/quote.h"
 #include "compiler/import/rope_import.h"
 #include "compiler/import/weight_source.h"
@@ -156,7 +157,7 @@ Status checkUnused(const WeightSource& weights, const DecoderTraits& traits, Mod
       return unsupported(weights.path() + ": tensor " + quoted(tensor->name) + " is not supported in architecture '" +
                          std::string(traits.architecture) + "': without it the answers would be wrong");
     }
-    spec->unusedTensors.emplace_back(tensor->name);
+    spec->unusedTensors.push_back(quoted(tensor->name));
   }
   return Status::ok();
 }
@@ -165,7 +166,9 @@ Status readName(const GgufFile& file, ModelSpec* spec) {
   FIRN_ASSIGN_OR_RETURN(const std::optional<std::string_view> name, file.getString("general.name"));
   const size_t slash = file.path().find_last_of('/');
   spec->name = slash == std::string::npos ? file.path() : file.path().substr(slash + 1);
-  if (name && !name->empty() && name->size() <= kMostNameBytes) spec->name = std::string(*name);
+  const bool good = name && !name->empty() && name->size() <= kMostNameBytes && isPrintableUtf8(*name);
+  if (good) spec->name = std::string(*name);
+  if (!isPrintableUtf8(spec->name)) spec->name = quoted(spec->name);
   return Status::ok();
 }
 

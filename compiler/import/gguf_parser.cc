@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string>
-#include <unordered_set>
 
 #include "compiler/import/quote.h"
 
@@ -76,7 +76,7 @@ class Parser {
   uint64_t keyCount_ = 0;
   uint64_t tensorCount_ = 0;
   uint64_t alignment_ = kDefaultAlignment;
-  std::unordered_set<std::string_view> names_;
+  std::set<std::string_view> names_;  // ordered: a file must not be able to choose colliding hashes
   struct Extent {
     uint64_t offset;
     uint64_t bytes;
@@ -121,7 +121,6 @@ Status Parser::readHeader() {
 }
 
 Status Parser::readKeys() {
-  names_.reserve(keyCount_);
   for (uint64_t i = 0; i < keyCount_; ++i) FIRN_RETURN_IF_ERROR(readKey(i));
   names_.clear();
   return Status::ok();
@@ -209,7 +208,6 @@ Status Parser::checkAlignment(const GgufValue& value) {
 }
 
 Status Parser::readTensors() {
-  names_.reserve(tensorCount_);
   for (uint64_t i = 0; i < tensorCount_; ++i) FIRN_RETURN_IF_ERROR(readTensor(i));
   out_.metadataBytes = at_;
   return placeTensors();

@@ -88,7 +88,6 @@ Result<GgufFile> GgufFile::fromMemory(std::span<const std::byte> bytes, std::str
 Status GgufFile::addFirst(std::span<const std::byte> bytes) {
   FIRN_ASSIGN_OR_RETURN(ParsedGguf parsed, parseGguf(bytes));
   version_ = parsed.version;
-  keys_.reserve(parsed.keys.size());
   for (const GgufKey& key : parsed.keys) keys_.emplace(key.name, key.value);
   shards_.push_back({bytes.first(parsed.metadataBytes), bytes.size()});
   return addTensors(parsed.tensors);

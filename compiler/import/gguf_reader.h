@@ -5,12 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -76,9 +76,10 @@ class GgufFile {
 
   std::string path_;
   uint32_t version_ = 0;
-  std::unordered_map<std::string_view, GgufValue> keys_;
+  // Ordered, not hashed: a file must not be able to choose colliding hashes.
+  std::map<std::string_view, GgufValue> keys_;
   std::vector<GgufTensor> tensors_;
-  std::unordered_map<std::string_view, uint32_t> tensorIndex_;
+  std::map<std::string_view, uint32_t> tensorIndex_;
   std::vector<ShardView> shards_;
   std::shared_ptr<Storage> storage_;
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "compiler/import/gguf_tokenizer.h"
 #include "compiler/import/models/architectures.h"
 
@@ -20,6 +21,7 @@ Status readChatTemplate(const GgufFile& file, ModelSpec* spec) {
     return unsupported(file.path() + ": key 'tokenizer.chat_template' has " + std::to_string(text->size()) +
                        " bytes, at most " + std::to_string(kMostTemplateBytes) + " are read");
   }
+  if (!isUtf8(*text)) return corrupt(file.path() + ": key 'tokenizer.chat_template' is no valid UTF-8");
   spec->chatTemplate = std::string(*text);
   return Status::ok();
 }

@@ -247,7 +247,7 @@ TEST(LlamaImport, UnknownKeysAndTensorsAreLeftOut) {
   file.text("llama.flavour", "vanilla").texts("general.tags", {"x"}).tensor("extra.weight", {256}, 29);
   const Imported model(file);
   ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();
-  EXPECT_THAT(model.spec->unusedTensors, ElementsAre("extra.weight"));
+  EXPECT_THAT(model.spec->unusedTensors, ElementsAre("'extra.weight'"));
 }
 
 TEST(ModelImport, NoModelIsRefusedWithTheReason) {
@@ -272,6 +272,13 @@ TEST(ModelImport, ChatTemplatesAreCopiedUpToALimit) {
   EXPECT_EQ(Imported(tinyLlama().text("tokenizer.chat_template", "{{ x }}")).spec->chatTemplate, "{{ x }}");
   EXPECT_THAT(refusal(tinyLlama().text("tokenizer.chat_template", std::string((1U << 20) + 1, 'x'))),
               HasSubstr("'tokenizer.chat_template'"));
+}
+
+TEST(ModelImport, TextsAreSafeToPrint) {
+  EXPECT_EQ(Imported(tinyLlama().text("general.name", "a\x1b[31m")).spec->name, "tiny.gguf");
+  EXPECT_EQ(Imported(tinyLlama().text("general.name", "\xff")).spec->name, "tiny.gguf");
+  EXPECT_EQ(Imported(tinyLlama().text("general.name", "Modèle")).spec->name, "Modèle");
+  EXPECT_THAT(refusal(tinyLlama().text("tokenizer.chat_template", "\xff")), HasSubstr("UTF-8"));
 }
 
 TEST(ModelImport, FlippedBytesNeverCrash) {

@@ -50,7 +50,7 @@ struct LayerSpec {
 
 struct ModelSpec {
   std::string architecture;  ///< "llama"
-  std::string name;          ///< general.name, or the file's name
+  std::string name;          ///< general.name, or the file's name; printable UTF-8
   std::string sourcePath;
   blob::Hash128 sourceHash{};  ///< of the file's header and metadata and its size
 
@@ -72,9 +72,9 @@ struct ModelSpec {
 
   std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when there is none
   std::string tokenizerAbsence;           ///< why the image is empty; empty when it is not
-  std::string chatTemplate;               ///< empty when the file has none
+  std::string chatTemplate;               ///< UTF-8; empty when the file has none
 
-  std::vector<std::string> unusedTensors;  ///< names of tensors in the file that the model does not use, for a warning
+  std::vector<std::string> unusedTensors;  ///< of the file, quoted and safe to print, for a warning
 
   std::shared_ptr<const void> storage;  ///< keeps the mapped source file(s) alive
 };
