@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <new>
+#include <string>
 
 #include "runtime/cts/device_cases.h"
 
@@ -20,15 +20,8 @@ std::atomic<uint64_t> allocations{0};
 }  // namespace
 
 #if defined(FIRN_SANITIZED_MALLOC)
-// Sanitizers bring their own malloc, so only operator new can be counted.
-void* operator new(size_t bytes) {
-  ++allocations;
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
+// Sanitizers bring their own malloc, which calls this for every block (sanitizer/allocator_interface.h).
+extern "C" void __sanitizer_malloc_hook(const volatile void* /*memory*/, size_t /*bytes*/) { ++allocations; }
 #else
 // operator new comes here too.
 extern "C" {
