@@ -28,12 +28,12 @@ std::vector<int32_t> prompt(size_t n) { return std::vector<int32_t>(n, 5); }
 
 class Pipeline : public ::testing::Test {
  protected:
-  TestVocabulary vocabulary_;
-  Tokenizer tokenizer_ = vocabulary_.tokenizer("smollm");
+  TestVocabulary vocabulary;
+  Tokenizer tokenizer = vocabulary.tokenizer("smollm");
 };
 
 TEST_F(Pipeline, stopsAtTheEndToken) {
-  std::vector<int32_t> script = *tokenizer_.encode("hello 日本");
+  std::vector<int32_t> script = *tokenizer.encode("hello 日本");
   EngineFake engine = scripted(script, 3);
   std::string streamed;
   std::vector<int32_t> tokens;
@@ -47,7 +47,7 @@ TEST_F(Pipeline, stopsAtTheEndToken) {
     tokens.push_back(id);
     return true;
   };
-  auto result = generate(engine, &tokenizer_, prompt(3), {}, callbacks);
+  auto result = generate(engine, &tokenizer, prompt(3), {}, callbacks);
   ASSERT_TRUE(result.isOk()) << result.status().toString();
   EXPECT_EQ(result->text, "hello 日本");
   EXPECT_EQ(streamed, result->text);
@@ -65,7 +65,7 @@ TEST_F(Pipeline, stopsAtTheEndToken) {
 
 TEST_F(Pipeline, endTokenFirstGivesEmptyText) {
   EngineFake engine = scripted({}, 2);
-  auto result = generate(engine, &tokenizer_, prompt(2));
+  auto result = generate(engine, &tokenizer, prompt(2));
   ASSERT_TRUE(result.isOk());
   EXPECT_EQ(result->text, "");
   EXPECT_THAT(result->tokens, ElementsAre(kEnd));
@@ -76,7 +76,7 @@ TEST_F(Pipeline, endTokenFirstGivesEmptyText) {
 TEST_F(Pipeline, maxTokensAreExact) {
   for (const uint64_t most : {0U, 1U, 2U, 3U}) {
     EngineFake engine = scripted({7, 8, 9, 10, 11}, 4);
-    auto result = generate(engine, &tokenizer_, prompt(4), {.maxTokens = most});
+    auto result = generate(engine, &tokenizer, prompt(4), {.maxTokens = most});
     ASSERT_TRUE(result.isOk());
     EXPECT_EQ(result->tokens.size(), most);
     EXPECT_EQ(result->finishReason, FinishReason::kLength);
@@ -89,7 +89,7 @@ TEST_F(Pipeline, capacityIsRowsMinusPromptPlusOne) {
   const std::pair<size_t, size_t> cases[] = {{6, 315}, {256, 65}, {1, 320}};
   for (const auto& [n, expected] : cases) {
     EngineFake engine = scripted({}, n);
-    auto result = generate(engine, &tokenizer_, prompt(n), {.maxTokens = 1000, .ignoreEos = true});
+    auto result = generate(engine, &tokenizer, prompt(n), {.maxTokens = 1000, .ignoreEos = true});
     ASSERT_TRUE(result.isOk()) << result.status().toString();
     EXPECT_EQ(result->tokens.size(), expected);
     EXPECT_EQ(result->finishReason, FinishReason::kLength);
@@ -115,17 +115,17 @@ TEST_F(Pipeline, aHeadWiderThanTheVocabularyHasNoTextThere) {
   EngineLimits wide = kLimits;
   wide.vocab = 600;
   EngineFake engine(wide, [](std::span<const int32_t>) { return 599; });
-  auto result = generate(engine, &tokenizer_, prompt(1), {.maxTokens = 2});
+  auto result = generate(engine, &tokenizer, prompt(1), {.maxTokens = 2});
   ASSERT_TRUE(result.isOk()) << result.status().toString();
   EXPECT_THAT(result->tokens, ElementsAre(599, 599));
   EXPECT_EQ(result->text, "");
 }
 
 TEST_F(Pipeline, anUnfinishedCharacterIsDropped) {
-  std::vector<int32_t> script = *tokenizer_.encode("é😸");
+  std::vector<int32_t> script = *tokenizer.encode("é😸");
   script.pop_back();
   EngineFake engine = scripted(script, 1);
-  auto result = generate(engine, &tokenizer_, prompt(1));
+  auto result = generate(engine, &tokenizer, prompt(1));
   ASSERT_TRUE(result.isOk());
   EXPECT_EQ(result->text, "é");
 }
@@ -133,7 +133,7 @@ TEST_F(Pipeline, anUnfinishedCharacterIsDropped) {
 TEST_F(Pipeline, refusesBeforeAnyWork) {
   EngineFake engine = scripted({}, 1);
   const auto message = [&](size_t n, const GenerateOptions& options) {
-    const auto result = generate(engine, &tokenizer_, prompt(n), options);
+    const auto result = generate(engine, &tokenizer, prompt(n), options);
     EXPECT_FALSE(result.isOk());
     return result.status().message();
   };
@@ -145,14 +145,14 @@ TEST_F(Pipeline, refusesBeforeAnyWork) {
   EXPECT_THAT(message(1, {.endIds = {-1}}), HasSubstr("-1"));
   EXPECT_THAT(engine.tokens(), IsEmpty());
   // It still answers.
-  EXPECT_TRUE(generate(engine, &tokenizer_, prompt(1)).isOk());
+  EXPECT_TRUE(generate(engine, &tokenizer, prompt(1)).isOk());
 }
 
 TEST_F(Pipeline, cancelStopsBetweenSteps) {
   EngineFake engine = scripted({7, 8, 9}, 1);
   std::atomic<bool> cancel = true;
   GenerateOptions options{.cancel = &cancel};
-  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), options).status().code(), Code::kCancelled);
+  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), options).status().code(), Code::kCancelled);
   EXPECT_THAT(engine.tokens(), IsEmpty());
 
   cancel = false;
@@ -161,14 +161,14 @@ TEST_F(Pipeline, cancelStopsBetweenSteps) {
     cancel = id == 8;
     return true;
   };
-  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), options, callbacks).status().code(), Code::kCancelled);
+  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), options, callbacks).status().code(), Code::kCancelled);
   EXPECT_EQ(engine.position(), 2U);
 
   callbacks.onToken = [](int32_t) { return false; };
-  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
+  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
   callbacks.onToken = nullptr;
   callbacks.onText = [](std::string_view) { return false; };
-  EXPECT_EQ(generate(engine, &tokenizer_, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
+  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
 }
 
 TEST_F(Pipeline, samplingDependsOnTheSeedOnly) {

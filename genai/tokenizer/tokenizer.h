@@ -32,8 +32,8 @@ struct EncodeOptions {
 /// in GPT-2). The ids are those of Hugging Face tokenizers for the same vocabulary.
 ///
 /// Text need not be UTF-8: every byte that is no part of a valid character is a piece of its own. A byte that the
-/// vocabulary has no token for is left out, as in Hugging Face tokenizers; SmolLM2 lacks 0xC0, 0xC1, 0xF5 to 0xFF and
-/// a few lead bytes of rare characters.
+/// vocabulary has no token for is left out, as in Hugging Face tokenizers; SmolLM2 lacks six control characters
+/// and the lead bytes 0xF1 and 0xF2, besides 0xC0, 0xC1 and 0xF5 to 0xFF, which no UTF-8 has.
 class Tokenizer {
  public:
   /// Verifies the image and compiles the pre-tokenizer. Fails with corrupt or version_mismatch (the image) and

@@ -26,32 +26,32 @@ class SmolLm2Tokenizer : public ::testing::Test {
     if (path == nullptr) GTEST_SKIP() << "FIRN_SMOLLM2 does not name SmolLM2-135M-Instruct.Q4_1.gguf";
     auto image = import::importTokenizer(path);
     ASSERT_TRUE(image.isOk()) << image.status().toString();
-    image_ = *std::move(image);
+    imageBytes = *std::move(image);
     const auto start = std::chrono::steady_clock::now();
-    auto tokenizer = genai::Tokenizer::open(image_);
+    auto opened = genai::Tokenizer::open(imageBytes);
     const std::chrono::duration<double, std::milli> openMs = std::chrono::steady_clock::now() - start;
-    ASSERT_TRUE(tokenizer.isOk()) << tokenizer.status().toString();
-    tokenizer_.emplace(*std::move(tokenizer));
+    ASSERT_TRUE(opened.isOk()) << opened.status().toString();
+    tokenizer.emplace(*std::move(opened));
     RecordProperty("open_ms", std::to_string(openMs.count()));
-    RecordProperty("image_bytes", std::to_string(image_.size()));
+    RecordProperty("image_bytes", std::to_string(imageBytes.size()));
     std::ifstream file("tests/data/tokenizer/smollm2.json");
-    recorded_ = nlohmann::json::parse(file);
+    recorded = nlohmann::json::parse(file);
   }
 
   std::vector<int32_t> encoded(std::string_view text) const {
-    auto ids = tokenizer_->encode(text);
+    auto ids = tokenizer->encode(text);
     EXPECT_TRUE(ids.isOk()) << ids.status().toString();
     return ids ? *std::move(ids) : std::vector<int32_t>();
   }
 
-  std::vector<std::byte> image_;
-  std::optional<genai::Tokenizer> tokenizer_;
-  nlohmann::json recorded_;
+  std::vector<std::byte> imageBytes;
+  std::optional<genai::Tokenizer> tokenizer;
+  nlohmann::json recorded;
 };
 
 TEST_F(SmolLm2Tokenizer, recordedTexts) {
-  const auto texts = recorded_["texts"].get<std::vector<std::string>>();
-  const auto ids = recorded_["ids"].get<std::vector<std::vector<int32_t>>>();
+  const auto texts = recorded["texts"].get<std::vector<std::string>>();
+  const auto ids = recorded["ids"].get<std::vector<std::vector<int32_t>>>();
   ASSERT_EQ(texts.size(), ids.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     EXPECT_EQ(encoded(texts[i]), ids[i]) << ::testing::PrintToString(texts[i]);
@@ -67,12 +67,12 @@ TEST_F(SmolLm2Tokenizer, longText) {
   const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
   RecordProperty("encode_ms", std::to_string(ms.count()));
   EXPECT_EQ(ids.size(), 7639U);
-  EXPECT_EQ(ids, recorded_["gpl3"].get<std::vector<int32_t>>());
-  EXPECT_EQ(*tokenizer_->decode(ids), text);
+  EXPECT_EQ(ids, recorded["gpl3"].get<std::vector<int32_t>>());
+  EXPECT_EQ(*tokenizer->decode(ids), text);
 }
 
 TEST_F(SmolLm2Tokenizer, streamsWholeCharacters) {
-  genai::StreamDecoder decoder(*tokenizer_);
+  genai::StreamDecoder decoder(*tokenizer);
   std::vector<std::string> pieces;
   for (const int32_t id : {23274, 115, 40993}) pieces.push_back(*decoder.push(id));
   EXPECT_THAT(pieces, ElementsAre("", "日", "本"));
@@ -93,16 +93,16 @@ TEST_F(SmolLm2Tokenizer, asciiAndCommonScriptsComeBack) {
     }
     std::string expected;
     for (const char byte : text) {
-      if (tokenizer_->image().byteToken(static_cast<uint8_t>(byte)) != blob::kNoToken) expected += byte;
+      if (tokenizer->image().byteToken(static_cast<uint8_t>(byte)) != blob::kNoToken) expected += byte;
     }
-    EXPECT_EQ(*tokenizer_->decode(encoded(text)), expected);
+    EXPECT_EQ(*tokenizer->decode(encoded(text)), expected);
   }
 }
 
 TEST_F(SmolLm2Tokenizer, endTokens) {
-  EXPECT_THAT(tokenizer_->image().endIds(), ElementsAre(0, 2));
-  EXPECT_TRUE(tokenizer_->isEndId(2));
-  EXPECT_FALSE(tokenizer_->isEndId(1));
+  EXPECT_THAT(tokenizer->image().endIds(), ElementsAre(0, 2));
+  EXPECT_TRUE(tokenizer->isEndId(2));
+  EXPECT_FALSE(tokenizer->isEndId(1));
 }
 
 }  // namespace
