@@ -72,7 +72,4 @@ struct CompileReport {
 /// unsupported for an op without a kernel on the target, cancelled, io. `report` may be null.
 Status compile(const CompileOptions& options, CompileReport* report);
 
-/// 32 hexadecimal digits that name the sources of compiler, kernels and blob this library was built from.
-std::string compilerId();
-
 }  // namespace firn::compiler

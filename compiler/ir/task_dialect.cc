@@ -86,7 +86,7 @@ mlir::LogicalResult ProgramOp::verify() {
 
 mlir::LogicalResult StreamOp::verify() {
   if (mlir::failed(holdsOnly<PackOp>(*this, *getBody().begin()))) return mlir::failure();
-  int64_t end = 0;
+  uint64_t end = 0;
   for (auto pack : getBody().getOps<PackOp>()) {
     if (pack.getOffset() < end) {
       return pack.emitOpError() << "begins at " << pack.getOffset() << ", before the end of the one above, " << end;
@@ -174,8 +174,8 @@ mlir::LogicalResult EntryOp::verify() {
   std::optional<blob::EntryKind> kind = entryKindFromName(getKind());
   if (!kind) return emitOpError() << "kind is '" << getKind() << "', not prefill, generate or head";
   if (getRows() < 1) return emitOpError() << "rows is " << getRows() << ", not at least 1";
-  if ((*kind == blob::EntryKind::kHead) != (getContext() == 0)) {
-    return emitOpError() << "context is " << getContext() << "; a head has 0, every other entry at least 1";
+  if ((*kind == blob::EntryKind::kHead) != (getContextRows() == 0)) {
+    return emitOpError() << "context is " << getContextRows() << "; a head has 0, every other entry at least 1";
   }
   return holdsOnly<SymbolOp, CallOp>(*this, *getBody().begin());
 }

@@ -55,11 +55,12 @@ def Task_ProgramOp : Task_Op<"program", [SymbolTable, IsolatedFromAbove, NoRegio
   let summary = "a whole static program";
   let description = [{
     `model` holds the numbers of the blob's program header: layers, embed, heads, kv_heads, head_dim, vocab,
-    max_prompt_tokens, min_response_tokens, kv_rows, kv_type. Schedule adds kv_bytes, scratch_bytes, weights_bytes.
+    max_prompt_tokens, min_response_tokens, kv_rows, kv_type. Schedule adds `memory`: kv_bytes, scratch_bytes,
+    weights_bytes.
   }];
-  let arguments = (ins StrAttr:$target, I64Attr:$lanes, DictionaryAttr:$model);
+  let arguments = (ins StrAttr:$target, I64Attr:$lanes, DictionaryAttr:$model, OptionalAttr<DictionaryAttr>:$memory);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$target `lanes` $lanes `model` $model attr-dict-with-keyword $body";
+  let assemblyFormat = "$target `lanes` $lanes `model` $model (`memory` $memory^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
@@ -145,11 +146,11 @@ def Task_RunOp : Task_Op<"run", [HasParent<"LaneOp">]> {
 def Task_EntryOp : Task_Op<"entry", [Symbol, NoRegionArguments, 
                                      HasParent<"ProgramOp">] # GraphRegionNoTerminator.traits> {
   let summary = "one static program of the blob: symbols, then calls in order";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, I64Attr:$rows, I64Attr:$context, StrAttr:$group,
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, I64Attr:$rows, I64Attr:$context_rows, StrAttr:$group,
                        OptionalAttr<I64Attr>:$scratch, OptionalAttr<I64Attr>:$picoseconds);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind `rows` $rows `context` $context `group` $group (`scratch` $scratch^)?
+    $sym_name $kind `rows` $rows `context` $context_rows `group` $group (`scratch` $scratch^)?
     (`predicted` $picoseconds^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "compiler/blob_emit/emit.h"
+#include "compiler/ir/task.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace firn::blob_emit {
+namespace {
+
+/// An integer of a dictionary that the dialect's passes wrote; 0 when it is missing.
+uint64_t numberOf(mlir::DictionaryAttr dictionary, llvm::StringRef key) {
+  auto attr = dictionary ? dictionary.getAs<mlir::IntegerAttr>(key) : mlir::IntegerAttr();
+  return attr ? static_cast<uint64_t>(attr.getInt()) : 0;
+}
+
+void emitHeader(task::ProgramOp op, blob::ProgramHeader& header) {
+  mlir::DictionaryAttr model = op.getModel();
+  auto number = [&](llvm::StringRef key) { return static_cast<uint32_t>(numberOf(model, key)); };
+  header.layers = number("layers");
+  header.embed = number("embed");
+  header.heads = number("heads");
+  header.kvHeads = number("kv_heads");
+  header.headDim = number("head_dim");
+  header.vocab = number("vocab");
+  header.maxPromptTokens = number("max_prompt_tokens");
+  header.minResponseTokens = number("min_response_tokens");
+  header.kvRows = number("kv_rows");
+  auto kvType = model.getAs<mlir::StringAttr>("kv_type");
+  header.kvType = kvType ? task::dtypeFromName(kvType.getValue()).value_or(DType::kF32) : DType::kF32;
+  mlir::DictionaryAttr memory = op.getMemoryAttr();
+  header.kvBytes = numberOf(memory, "kv_bytes");
+  header.scratchBytes = numberOf(memory, "scratch_bytes");
+  header.weightsBytes = numberOf(memory, "weights_bytes");
+}
+
+/// What operand `base` names by number.
+uint16_t baseOf(task::OperandAttr operand, const llvm::StringMap<uint16_t>& params) {
+  if (operand.getSpace() == blob::Space::kSymbol) {
+    return static_cast<uint16_t>(task::symbolFromName(operand.getBase()).value_or(blob::SymbolKind::kIds));
+  }
+  auto found = params.find(operand.getBase());
+  return found == params.end() ? blob::kNoBase : found->second;
+}
+
+blob::OperandRecord recordOf(task::OperandAttr operand, const llvm::StringMap<uint16_t>& params) {
+  blob::OperandRecord record{};
+  record.space = operand.getSpace();
+  record.dtype = operand.getDtype();
+  record.rank = static_cast<uint8_t>(operand.getDims().size());
+  record.layout = operand.getLayout();
+  record.base = baseOf(operand, params);
+  record.offset = operand.getOffset();
+  record.bytes = operand.getBytes();
+  record.dims.fill(1);
+  for (size_t i = 0; i < record.rank; ++i) {
+    record.dims[i] = static_cast<uint32_t>(operand.getDims()[i]);
+    record.strides[i] = static_cast<uint32_t>(operand.getStrides()[i]);
+  }
+  return record;
+}
+
+uint64_t valueOf(mlir::Attribute attr) {
+  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(attr)) return blob::doubleAttr(real.getValueAsDouble());
+  return static_cast<uint64_t>(llvm::cast<mlir::IntegerAttr>(attr).getInt());
+}
+
+std::string_view view(llvm::StringRef text) { return {text.data(), text.size()}; }
+
+void emitTask(task::RunOp run, const llvm::StringMap<uint16_t>& params, blob::Program& program) {
+  std::vector<blob::OperandRecord> operands;
+  for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) operands.push_back(recordOf(operand, params));
+  std::vector<uint64_t> attrs;
+  if (mlir::ArrayAttr values = run.getValuesAttr()) {
+    for (mlir::Attribute value : values) attrs.push_back(valueOf(value));
+  }
+  blob::TaskOp op = task::taskOpFromName(run.getOp()).value_or(blob::TaskOp{});
+  program.addTask({op, view(run.getName()), operands, attrs});
+}
+
+uint32_t emitBody(task::BodyOp body, blob::Program& program) {
+  uint32_t index = program.beginBody(view(body.getSymName()));
+  llvm::StringMap<uint16_t> params;
+  for (auto param : body.getParams().getAsRange<task::ParamAttr>()) {
+    params[param.getName()] = program.addParam(param.getSpace(), param.getBytes());
+  }
+  for (auto segment : body.getBody().getOps<task::SegmentOp>()) {
+    program.beginSegment();
+    for (auto lane : segment.getBody().getOps<task::LaneOp>()) {
+      program.beginLane();
+      for (auto run : lane.getBody().getOps<task::RunOp>()) emitTask(run, params, program);
+    }
+  }
+  return index;
+}
+
+/// Everything has its address: no names are left in operands and calls.
+Status checkScheduled(task::ProgramOp op) {
+  bool isScheduled = op.getMemory().has_value();
+  op.walk([&](task::RunOp run) {
+    for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
+      isScheduled = isScheduled && !operand.getBase().starts_with("@");
+    }
+  });
+  op.walk([&](task::CallOp call) {
+    isScheduled = isScheduled && llvm::all_of(call.getArgs(), llvm::IsaPred<mlir::IntegerAttr>);
+  });
+  return isScheduled ? Status::ok() : internalError("the program has memory without an address: run schedule first");
+}
+
+}  // namespace
+
+Result<blob::Program> emitProgram(mlir::ModuleOp module) {
+  auto programs = module.getOps<task::ProgramOp>();
+  if (!llvm::hasSingleElement(programs)) return internalError("the module holds no single task.program");
+  task::ProgramOp op = *programs.begin();
+  FIRN_RETURN_IF_ERROR(checkScheduled(op));
+  blob::Program program;
+  emitHeader(op, program.header);
+  llvm::StringMap<uint32_t> bodies;
+  for (auto body : op.getBody().getOps<task::BodyOp>()) bodies[body.getSymName()] = emitBody(body, program);
+  for (auto entry : op.getBody().getOps<task::EntryOp>()) {
+    auto kind = task::entryKindFromName(entry.getKind()).value_or(blob::EntryKind::kHead);
+    uint32_t index =
+        program.beginEntry(kind, static_cast<uint32_t>(entry.getRows()), static_cast<uint32_t>(entry.getContextRows()));
+    program.entries[index].scratchBytes = entry.getScratch().value_or(0);
+    program.entries[index].predictedPicoseconds = entry.getPicoseconds().value_or(0);
+    for (auto symbol : entry.getBody().getOps<task::SymbolOp>()) {
+      std::vector<uint32_t> dims(symbol.getDims().begin(), symbol.getDims().end());
+      program.addSymbol(*task::symbolFromName(symbol.getKind()), *task::dtypeFromName(symbol.getDtype()), dims,
+                        symbol.getOutput());
+    }
+    for (auto call : entry.getBody().getOps<task::CallOp>()) {
+      std::vector<uint64_t> args;
+      for (mlir::Attribute arg : call.getArgs()) args.push_back(valueOf(arg));
+      auto layer = call.getLayer() ? static_cast<uint32_t>(*call.getLayer()) : blob::kNoLayer;
+      program.addCall(bodies.lookup(call.getCallee()), layer, args);
+    }
+  }
+  return program;
+}
+
+}  // namespace firn::blob_emit

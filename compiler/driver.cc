@@ -1,0 +1,219 @@
+#include "compiler/driver.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_map>
+
+#include "base/concat.h"
+#include "blob/writer.h"
+#include "compiler/blob_emit/emit.h"
+#include "compiler/compiler_id.h"
+#include "compiler/import/import.h"
+#include "compiler/ladders.h"
+#include "compiler/model_card.h"
+#include "compiler/passes/import_model.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/task_passes.h"
+#include "kernels/cpu/arithmetic.h"
+#include "llvm/Support/raw_os_ostream.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace firn::compiler {
+namespace {
+
+/// Rows of the head entries: the last token, a small chunk, and many for evaluation.
+constexpr int64_t kHeadRows[] = {1, 16, 64};
+
+Status checkOptions(const CompileOptions& options) {
+  if (options.target != "cpu" && options.target != "reference") {
+    return invalidArgument(concat("--device is '", options.target, "', expected cpu or reference"));
+  }
+  if (!options.stopAfter.empty() && std::ranges::find(kPhases, options.stopAfter) == std::end(kPhases)) {
+    std::string names;
+    for (std::string_view phase : kPhases) names += concat(names.empty() ? "" : ", ", phase);
+    return invalidArgument(concat("--stop-after is '", options.stopAfter, "', expected one of ", names));
+  }
+  for (uint32_t planes :
+       {options.activationPlanes.attentionInputs, options.activationPlanes.head, options.activationPlanes.others}) {
+    if (planes < 1 || planes > 2) return invalidArgument(concat("activation planes are ", planes, ", expected 1 or 2"));
+  }
+  bool writes = options.stopAfter.empty() || options.stopAfter == kPhases[std::size(kPhases) - 1];
+  if (writes && options.outputPath.empty()) return invalidArgument("no output file is named: give -o FILE.firn");
+  std::error_code ignored;
+  if (writes && std::filesystem::equivalent(options.modelPath, options.outputPath, ignored)) {
+    return invalidArgument(concat("the output '", options.outputPath, "' is the model file itself"));
+  }
+  return Status::ok();
+}
+
+/// Which failure a diagnostic of a phase is: what a model asks for and firn has not, or a bug.
+Status phaseError(std::string_view phase, std::string message) {
+  bool isRefusal = phase == "import" || phase == "place" || phase == "lower";
+  return Status(isRefusal ? Code::kUnsupported : Code::kInternal, concat("phase ", phase, ": ", message));
+}
+
+/// The hash that `hex` (32 digits, as toHex prints it) stands for.
+blob::Hash128 hashOfHex(const std::string& hex) {
+  return {std::stoull(hex.substr(16, 16), nullptr, 16), std::stoull(hex.substr(0, 16), nullptr, 16)};
+}
+
+/// Runs the phases on one module and stops where it is told to.
+class Compilation {
+ public:
+  Compilation(const CompileOptions& options, const import::ModelSpec& spec, const Sizes& sizes)
+      : options_(options), spec_(spec), sizes_(sizes), context_(mlir::MLIRContext::Threading::DISABLED) {}
+
+  /// All phases up to the last one asked for; true when the blob is to be written too.
+  Result<bool> runPasses() {
+    Status status = runPhase("import", [&] {
+      module_ = passes::buildGraph(spec_, context_);
+      return mlir::success(static_cast<bool>(module_));
+    });
+    FIRN_RETURN_IF_ERROR(status);
+    if (isLast("import")) return false;
+    for (std::string_view phase : kPhases) {
+      std::unique_ptr<mlir::Pass> pass = passOf(phase);
+      if (!pass) continue;
+      FIRN_RETURN_IF_ERROR(runPhase(phase, [&] {
+        mlir::PassManager manager(&context_);
+        manager.addPass(std::move(pass));
+        return manager.run(*module_);
+      }));
+      if (isLast(phase)) return false;
+    }
+    return true;
+  }
+
+  Status writeBlob(CompileReport& report) {
+    FIRN_RETURN_IF_ERROR(announce("blob", 0, 0));
+    FIRN_ASSIGN_OR_RETURN(blob::Program program, blob_emit::emitProgram(*module_));
+    report.entries = program.entries.size();
+    report.bodies = program.bodies.size();
+    report.tasks = program.tasks.size();
+    report.kvBytes = program.header.kvBytes;
+    report.scratchBytes = program.header.scratchBytes;
+    report.weightsBytes = program.header.weightsBytes;
+    FIRN_ASSIGN_OR_RETURN(blob::Writer writer, blob::Writer::create(options_.outputPath, contents(std::move(program))));
+    std::unordered_map<std::string_view, const import::TensorView*> tensors;
+    for (const import::TensorView* tensor : allTensors(spec_)) tensors.emplace(tensor->name, tensor);
+    auto find = [&](std::string_view name) {
+      auto found = tensors.find(name);
+      return found == tensors.end() ? nullptr : found->second;
+    };
+    auto progress = [&](uint64_t done, uint64_t total) { return announce("blob", done, total).isOk(); };
+    FIRN_RETURN_IF_ERROR(blob_emit::emitWeights(*module_, find, progress, writer));
+    FIRN_RETURN_IF_ERROR(announce("blob", report.weightsBytes, report.weightsBytes));
+    return writer.finish();
+  }
+
+  void print(std::ostream& out) {
+    llvm::raw_os_ostream stream(out);
+    module_->print(stream);
+    stream << '\n';
+  }
+
+ private:
+  std::unique_ptr<mlir::Pass> passOf(std::string_view phase) {
+    if (phase == "stateless") return passes::createStatelessPass();
+    if (phase == "freeze") {
+      passes::FreezeOptions freeze;
+      freeze.chunks.assign(sizes_.prefillChunks.begin(), sizes_.prefillChunks.end());
+      freeze.contexts.assign(sizes_.contexts.begin(), sizes_.contexts.end());
+      freeze.kvRows = sizes_.kvRows;
+      freeze.headRows.assign(std::begin(kHeadRows), std::end(kHeadRows));
+      return passes::createFreezePass(freeze);
+    }
+    if (phase == "fold") return passes::createFoldPass();
+    if (phase == "place") return passes::createPlacePass({options_.target});
+    if (phase == "lower") {
+      const ActivationPlanes& planes = options_.activationPlanes;
+      return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
+                                      planes.attentionInputs, planes.head, planes.others});
+    }
+    if (phase == "schedule") return passes::createSchedulePass();
+    return nullptr;
+  }
+
+  /// Says where the compile is; cancelled when it was told to stop.
+  Status announce(std::string_view phase, uint64_t done, uint64_t total) {
+    if (options_.cancel != nullptr && options_.cancel->load()) return cancelled("the compile was stopped");
+    if (options_.progress) options_.progress(phase, done, total);
+    return Status::ok();
+  }
+
+  Status runPhase(std::string_view phase, llvm::function_ref<mlir::LogicalResult()> work) {
+    FIRN_RETURN_IF_ERROR(announce(phase, 0, 0));
+    std::string message;
+    mlir::ScopedDiagnosticHandler handler(&context_, [&](mlir::Diagnostic& diagnostic) {
+      if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();
+      message += concat(message.empty() ? "" : "; ", diagnostic.str());
+      return mlir::success();
+    });
+    if (mlir::succeeded(work())) return Status::ok();
+    return phaseError(phase, message.empty() ? "failed without saying why" : message);
+  }
+
+  bool isLast(std::string_view phase) const { return options_.stopAfter == phase; }
+
+  blob::Contents contents(blob::Program program) {
+    blob::Contents contents;
+    contents.ident.target = options_.target == "reference" ? blob::Target::kReference : blob::Target::kCpu;
+    contents.ident.lanes = sizes_.lanes;
+    contents.ident.arithmeticId = cpu::kArithmeticId;
+    contents.ident.modelHash = spec_.sourceHash;
+    contents.ident.compilerId = hashOfHex(compilerId());
+    contents.card = modelCard(spec_, sizes_, options_);
+    contents.tokenizer = spec_.tokenizerImage;
+    contents.chatTemplate = spec_.chatTemplate;
+    contents.program = std::move(program);
+    return contents;
+  }
+
+  const CompileOptions& options_;
+  const import::ModelSpec& spec_;
+  const Sizes& sizes_;
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+};
+
+void addWarnings(const import::ModelSpec& spec, const Sizes& sizes, CompileReport& report) {
+  if (spec.trainedContext != 0 && sizes.kvRows > spec.trainedContext) {
+    report.warnings.push_back(concat("the model was trained for ", spec.trainedContext,
+                                     " tokens, the program has room for ", sizes.kvRows, ": answers beyond ",
+                                     spec.trainedContext,
+                                     " tokens will be poor; --max-prompt-len and --min-response-len set the room"));
+  }
+  if (!spec.tokenizerAbsence.empty()) {
+    report.warnings.push_back(concat("the blob has no tokenizer: ", spec.tokenizerAbsence));
+  }
+}
+
+}  // namespace
+
+Status compile(const CompileOptions& options, CompileReport* report) {
+  CompileReport local;
+  CompileReport& facts = report != nullptr ? *report : local;
+  facts = {};
+  FIRN_RETURN_IF_ERROR(checkOptions(options));
+  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options));
+  FIRN_ASSIGN_OR_RETURN(const import::ModelSpec spec, import::importModel(options.modelPath));
+  facts.maxPromptTokens = sizes.maxPromptTokens;
+  facts.minResponseTokens = sizes.minResponseTokens;
+  facts.kvRows = sizes.kvRows;
+  facts.lanes = sizes.lanes;
+  facts.prefillChunks = sizes.prefillChunks;
+  facts.contexts = sizes.contexts;
+  addWarnings(spec, sizes, facts);
+  Compilation compilation(options, spec, sizes);
+  FIRN_ASSIGN_OR_RETURN(const bool writes, compilation.runPasses());
+  if (options.printTo != nullptr) compilation.print(*options.printTo);
+  if (!writes) return Status::ok();
+  FIRN_RETURN_IF_ERROR(compilation.writeBlob(facts));
+  std::error_code ignored;
+  facts.blobBytes = std::filesystem::file_size(options.outputPath, ignored);
+  return Status::ok();
+}
+
+}  // namespace firn::compiler

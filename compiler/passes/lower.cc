@@ -1,0 +1,115 @@
+// Phase "lower": task_passes.h.
+#include "compiler/passes/task_passes.h"
+#include "compiler/target/cpu/cpu_target.h"
+#include "compiler/target/entry_lowering.h"
+#include "compiler/target/reference/reference_target.h"
+#include "mlir/Pass/Pass.h"
+
+namespace firn::passes {
+namespace {
+
+/// One line per target.
+const target::Target* targetNamed(llvm::StringRef name) {
+  for (const target::Target* target : {&target::cpuTarget(), &target::referenceTarget()}) {
+    if (target->name == name) return target;
+  }
+  return nullptr;
+}
+
+class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerPass)
+
+  LowerPass() = default;
+  LowerPass(const LowerPass& other) : PassWrapper(other) {}
+  explicit LowerPass(const LowerOptions& options) {
+    lanes = options.lanes;
+    maxPrompt = options.maxPromptTokens;
+    minResponse = options.minResponseTokens;
+    attentionInputPlanes = options.attentionInputPlanes;
+    headPlanes = options.headPlanes;
+    otherPlanes = options.otherPlanes;
+  }
+
+  llvm::StringRef getArgument() const final { return "task-lower"; }
+  llvm::StringRef getDescription() const final { return "Graph ops to tasks on lanes"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const final { registry.insert<task::TaskDialect>(); }
+
+  void runOnOperation() final {
+    mlir::ModuleOp module = getOperation();
+    const target::Target* target = findTarget(module);
+    if (target == nullptr) return signalPassFailure();
+    target::ProgramShape shape;
+    if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
+    target::LoweringChoices choices = {attentionInputPlanes, headPlanes, otherPlanes};
+    if (mlir::failed(target::lowerModule(module, *target, shape, choices))) return signalPassFailure();
+    for (mlir::Operation& op : llvm::make_early_inc_range(*module.getBody())) {
+      if (!llvm::isa<task::ProgramOp>(op)) op.erase();
+    }
+  }
+
+ private:
+  static const target::Target* findTarget(mlir::ModuleOp module) {
+    llvm::StringRef device;
+    for (auto func : module.getOps<graph::FuncOp>()) {
+      auto attr = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
+      if (!attr || (!device.empty() && attr.getValue() != device)) {
+        func.emitOpError() << "task.lower_c1: is on " << (attr ? attr.getValue() : "no device") << ", expected "
+                           << (device.empty() ? "a device for every function" : device);
+        return nullptr;
+      }
+      device = attr.getValue();
+    }
+    const target::Target* target = targetNamed(device);
+    if (target == nullptr) module.emitError() << "task.lower_c1: found no function on cpu or reference";
+    return target;
+  }
+
+  /// T, from the caches of the entries; 0 when no entry has one.
+  static int64_t cacheRows(mlir::ModuleOp module) {
+    for (auto func : module.getOps<graph::FuncOp>()) {
+      if (!graph::entryOf(func)) continue;
+      for (mlir::Type type : func.getArgumentTypes()) {
+        auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+        if (tensor.getRank() == 3) return tensor.getDimSize(1);
+      }
+    }
+    return 0;
+  }
+
+  mlir::LogicalResult describe(mlir::ModuleOp module, const target::Target& target, target::ProgramShape& shape) {
+    std::optional<graph::ModelCard> card = graph::modelCard(module);
+    if (!card) return module.emitError() << "task.lower_c1: the module has no complete " << graph::kModelAttr;
+    shape.target = target.name;
+    shape.lanes = target.name == "reference" ? 1 : lanes.getValue();
+    shape.kvType = target.kvType;
+    shape.kvRows = cacheRows(module);
+    shape.card = *card;
+    bool given = maxPrompt != 0 || minResponse != 0;
+    shape.maxPromptTokens = given ? maxPrompt.getValue() : shape.kvRows;
+    shape.minResponseTokens = minResponse;
+    if (shape.kvRows < 1 || shape.maxPromptTokens + shape.minResponseTokens != shape.kvRows) {
+      return module.emitError() << "task.lower_c2: the caches have " << shape.kvRows
+                                << " rows, expected max-prompt + min-response = " << shape.maxPromptTokens << " + "
+                                << shape.minResponseTokens;
+    }
+    if (shape.lanes < 1) return module.emitError() << "task.lower_c2: found " << shape.lanes << " lanes, expected >= 1";
+    return mlir::success();
+  }
+
+  Option<int64_t> lanes{*this, "lanes", llvm::cl::desc("lanes of the cpu target"), llvm::cl::init(1)};
+  Option<int64_t> maxPrompt{*this, "max-prompt", llvm::cl::desc("prompt tokens"), llvm::cl::init(0)};
+  Option<int64_t> minResponse{*this, "min-response", llvm::cl::desc("response tokens"), llvm::cl::init(0)};
+  Option<int64_t> attentionInputPlanes{*this, "attention-planes", llvm::cl::desc("int8 planes of q, k, v inputs"),
+                                       llvm::cl::init(2)};
+  Option<int64_t> headPlanes{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
+  Option<int64_t> otherPlanes{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createLowerPass(const LowerOptions& options) {
+  return std::make_unique<LowerPass>(options);
+}
+
+}  // namespace firn::passes

@@ -1,0 +1,239 @@
+#include "compiler/target/cpu/cpu_target.h"
+
+#include "compiler/target/cpu/activations.h"
+#include "compiler/target/cpu/lane_split.h"
+#include "compiler/target/cpu/linear.h"
+#include "kernels/cpu/kernels.h"
+
+namespace firn::target {
+namespace {
+
+using Form = ValueState::Form;
+
+mlir::LogicalResult lowerEmbed(BodyLowering& body, mlir::Operation* op) {
+  ValueState state;
+  state.form = Form::kTokens;
+  state.source = op;
+  body.set(op->getResult(0), state);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
+  auto norm = llvm::cast<graph::RmsNormOp>(op);
+  ValueState* in = replicate(body, op, norm.getInput());
+  auto weight = body.weight(op, norm.getWeightAttr());
+  if (in == nullptr || mlir::failed(weight)) return mlir::failure();
+  Tensor scale = body.streamed(kSharedLane, *weight, "f32", {0, 1}, {0, weight->columns});
+  ValueState out;
+  out.form = Form::kReplicated;
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    const Tensor& x = in->lanes[static_cast<size_t>(lane)];
+    out.lanes.push_back(body.laneBuffer("norm", lane, DType::kF32, x.dims));
+    body.run(lane, "cpu.rms_norm", roleOf(weight->symbol), {x, scale, out.lanes.back()},
+             {body.number(norm.getEps().convertToFloat())});
+  }
+  body.set(norm.getResult(), out);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op) {
+  auto rope = llvm::cast<graph::RopeOp>(op);
+  ValueState* in = body.find(rope.getInput());
+  auto freqs = body.weight(op, rope.getFreqsAttr());
+  if (mlir::failed(freqs)) return mlir::failure();
+  if (in == nullptr || in->form != Form::kSplit || !rope.getInput().hasOneUse()) {
+    return op->emitOpError() << "rotates in place, so it must be the only reader of heads split among lanes";
+  }
+  int64_t headDim = llvm::cast<mlir::RankedTensorType>(rope.getType()).getDimSize(1) / rope.getHeads();
+  Tensor table = body.ropeTable(*freqs, rope.getMagnitude().convertToFloat());
+  Tensor positions = body.find(rope.getPositions())->lanes[0];
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto index = static_cast<size_t>(lane);
+    if (in->ranges[index].count == 0) continue;
+    body.run(lane, "cpu.rope", "rope", {in->lanes[index].heads(headDim), positions, table},
+             {body.integer(static_cast<int64_t>(rope.getPairing())), body.integer(rope.getDims())});
+  }
+  body.set(rope.getResult(), ValueState(*in));
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerCacheUpdate(BodyLowering& body, mlir::Operation* op) {
+  auto update = llvm::cast<graph::CacheUpdateOp>(op);
+  ValueState* in = body.find(update.getInput());
+  ValueState* cache = body.find(update.getCache());
+  if (in == nullptr || in->form != Form::kSplit || cache == nullptr) {
+    return op->emitOpError() << "writes heads that are not split among lanes";
+  }
+  int64_t headDim = body.shape().card.headDim;
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto index = static_cast<size_t>(lane);
+    Range heads = {in->ranges[index].first / headDim, in->ranges[index].count / headDim};
+    if (heads.count == 0) continue;
+    body.run(lane, "cpu.kv_write", "kv_write",
+             {in->lanes[index].heads(headDim), cache->cache.slice(heads.first, heads.count)});
+  }
+  ValueState written = *cache;
+  written.writtenSegment = body.segment();
+  body.set(update.getResult(), written);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
+  auto attention = llvm::cast<graph::AttentionOp>(op);
+  ValueState* query = body.find(attention.getQuery());
+  ValueState* keys = body.find(attention.getKeys());
+  ValueState* values = body.find(attention.getValues());
+  if (query == nullptr || query->form != Form::kSplit || keys == nullptr || values == nullptr) {
+    return op->emitOpError() << "reads heads that are not split among lanes";
+  }
+  if (!attention.getMask()) return op->emitOpError() << "has no mask: run stateless first";
+  body.barrierAfter(keys->writtenSegment);
+  body.barrierAfter(values->writtenSegment);
+  int64_t headDim = body.shape().card.headDim;
+  int64_t group = attention.getHeads() / attention.getKvHeads();
+  Tensor mask = body.find(attention.getMask())->lanes[0];
+  ValueState out;
+  out.form = Form::kSplit;
+  out.ranges = query->ranges;
+  out.lanes.resize(query->lanes.size());
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto index = static_cast<size_t>(lane);
+    Range heads = {query->ranges[index].first / headDim, query->ranges[index].count / headDim};
+    if (heads.count == 0) continue;
+    int64_t firstKv = heads.first / group;
+    int64_t kvHeads = (heads.first + heads.count - 1) / group - firstKv + 1;
+    uint64_t floats = cpu::attentionWorkspaceFloats(static_cast<uint32_t>(body.rows()), static_cast<uint32_t>(group),
+                                                    static_cast<uint32_t>(headDim));
+    Tensor workspace =
+        body.laneBuffer("attention_work", lane, DType::kF32, {std::max<int64_t>(1, static_cast<int64_t>(floats))});
+    const Tensor& q = query->lanes[index];
+    out.lanes[index] = body.laneBuffer("attention", lane, DType::kF32, q.dims);
+    body.run(lane, "cpu.attention", "attention",
+             {q.heads(headDim), keys->cache.slice(firstKv, kvHeads), values->cache.slice(firstKv, kvHeads), mask,
+              workspace, out.lanes[index].heads(headDim)},
+             {body.number(attention.getScale().convertToFloat()), body.integer(heads.first), body.integer(group)});
+  }
+  body.set(attention.getResult(), out);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerSilu(BodyLowering& body, mlir::Operation* op) {
+  ValueState state;
+  state.form = Form::kSilu;
+  state.source = op;
+  body.set(op->getResult(0), state);
+  return mlir::success();
+}
+
+/// silu(gate) * up, into the memory of gate when nothing else reads it.
+mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) {
+  auto mul = llvm::cast<graph::MulOp>(op);
+  ValueState* left = body.find(mul.getLhs());
+  ValueState* up = body.find(mul.getRhs());
+  if (left == nullptr || left->form != Form::kSilu) return op->emitOpError() << "is no silu(gate) * up";
+  auto silu = llvm::cast<graph::SiluOp>(left->source);
+  ValueState* gate = body.find(silu.getInput());
+  if (gate == nullptr || up == nullptr || gate->form != Form::kSplit || up->form != Form::kSplit ||
+      gate->ranges != up->ranges) {
+    return op->emitOpError() << "multiplies columns that are not split among lanes in one way";
+  }
+  ValueState out = *gate;
+  bool inPlace = silu.getInput().hasOneUse() && silu->hasOneUse();
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto index = static_cast<size_t>(lane);
+    if (out.ranges[index].count == 0) continue;
+    if (!inPlace) out.lanes[index] = body.laneBuffer("gated", lane, DType::kF32, gate->lanes[index].dims);
+    body.run(lane, "cpu.silu_mul", "silu_mul", {gate->lanes[index], up->lanes[index], out.lanes[index]});
+  }
+  body.set(mul.getResult(), out);
+  return mlir::success();
+}
+
+/// Residual + partial sums: put off until somebody reads it, since that takes a barrier.
+mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) {
+  auto add = llvm::cast<graph::AddOp>(op);
+  mlir::Value residual = add.getLhs();
+  mlir::Value sum = add.getRhs();
+  auto isPartial = [&](mlir::Value value) {
+    ValueState* state = body.find(value);
+    return state != nullptr && state->form == Form::kPartial;
+  };
+  if (isPartial(residual)) std::swap(residual, sum);
+  if (!isPartial(sum) || isPartial(residual)) {
+    return op->emitOpError() << "adds what is no residual stream and the output of a linear over split columns";
+  }
+  // Every lane adds into its own copy, so the old value must be dead by then.
+  if (lastUser(residual) != op || residual == sum) {
+    return op->emitOpError() << "adds to a residual stream that is still read later";
+  }
+  ValueState* base = replicate(body, op, residual);
+  if (base == nullptr) return mlir::failure();
+  if (base->lanes[0].space != blob::Space::kScratch) return op->emitOpError() << "adds to an input of the entry";
+  ValueState state = *body.find(sum);
+  state.form = Form::kSum;
+  state.lanes = base->lanes;
+  body.set(add.getResult(), state);
+  return mlir::success();
+}
+
+/// The residual stream passes between bodies as it is: copies per lane, and maybe partial sums. Their memory is the
+/// group's already: replicate() and lowerLinear() see to it.
+mlir::LogicalResult keepResult(BodyLowering& body, mlir::Value value, unsigned) {
+  ValueState* state = body.find(value);
+  bool passes = state != nullptr && (state->form == Form::kSum || state->form == Form::kReplicated);
+  if (!passes) return mlir::emitError(value.getLoc()) << "a body can only return the residual stream";
+  return mlir::success();
+}
+
+/// Each lane finishes and writes its columns of the hidden rows.
+mlir::LogicalResult storeOutput(BodyLowering& body, mlir::Value value, blob::SymbolKind symbol) {
+  ValueState* state = body.find(value);
+  if (state != nullptr && state->form == Form::kTokens) state = replicate(body, value.getDefiningOp(), value);
+  if (state == nullptr || (state->form != Form::kSum && state->form != Form::kReplicated)) {
+    return mlir::emitError(value.getLoc()) << "an entry can only return the residual stream or logits";
+  }
+  std::string name = task::symbolName(symbol).str();
+  if (state->lanes[0].space == blob::Space::kSymbol && state->lanes[0].base == name) return mlir::success();
+  auto shape = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  Tensor out = denseTensor(blob::Space::kSymbol, name, DType::kF32, shape);
+  bool isSum = state->form == Form::kSum;
+  if (isSum) body.barrierAfter(state->writtenSegment);
+  constexpr int64_t kColumnUnit = 16;
+  std::vector<Range> ranges = splitColumns(shape[1], kColumnUnit, body.lanes());
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto [first, count] = ranges[static_cast<size_t>(lane)];
+    if (count == 0) continue;
+    Tensor x = state->lanes[static_cast<size_t>(lane)].columns(first, count);
+    if (isSum) body.run(lane, "cpu.add_partials", "residual", {x, state->partials.columns(first, count)});
+    body.run(lane, "cpu.copy", "hidden", {x, out.columns(first, count)});
+  }
+  return mlir::success();
+}
+
+}  // namespace
+
+const Target& cpuTarget() {
+  static const Target target = [] {
+    Target made;
+    made.name = "cpu";
+    made.kvType = DType::kF16;
+    made.keepResult = keepResult;
+    made.storeOutput = storeOutput;
+    made.rules = {
+        {"graph.embed", lowerEmbed},
+        {"graph.head", lowerCpuHead},
+        {"graph.linear", lowerCpuLinear},
+        {"graph.rms_norm", lowerRmsNorm},
+        {"graph.rope", lowerRope},
+        {"graph.cache_update", lowerCacheUpdate},
+        {"graph.attention", lowerAttention},
+        {"graph.silu", lowerSilu},
+        {"graph.mul", lowerMul},
+        {"graph.add", lowerAdd},
+    };
+    return made;
+  }();
+  return target;
+}
+
+}  // namespace firn::target

@@ -1,0 +1,267 @@
+#include "compiler/target/reference/reference_target.h"
+
+namespace firn::target {
+namespace {
+
+constexpr int kLane = 0;  // there is only one
+using Form = ValueState::Form;
+
+/// Where the value is; the module verifier has seen that it is computed before it is used.
+mlir::FailureOr<Tensor> input(BodyLowering& body, mlir::Operation* op, mlir::Value value) {
+  ValueState* state = body.find(value);
+  if (state == nullptr || state->form != Form::kReplicated) {
+    return op->emitOpError() << "reads a value that is not kept for this body", mlir::failure();
+  }
+  return state->lanes[kLane];
+}
+
+/// Index of `value` among the matrices of `values`; they pass from body to body in buffers x0, x1, ...
+unsigned matrixIndex(mlir::ValueRange values, mlir::Value value) {
+  unsigned index = 0;
+  for (mlir::Value other : values) {
+    if (other == value) break;
+    if (llvm::cast<mlir::RankedTensorType>(other.getType()).getRank() == 2) ++index;
+  }
+  return index;
+}
+
+Tensor crossing(BodyLowering& body, unsigned index, mlir::Type type) {
+  return body.groupBuffer("x" + std::to_string(index), kLane, DType::kF32,
+                          llvm::cast<mlir::RankedTensorType>(type).getShape());
+}
+
+/// True when no op from `op` on, itself aside if it is elementwise, reads what the buffer of `place` holds.
+bool isFree(BodyLowering& body, const Tensor& place, mlir::Operation* op) {
+  for (mlir::BlockArgument arg : op->getBlock()->getArguments()) {
+    ValueState* state = body.find(arg);
+    if (state == nullptr || state->form != Form::kReplicated || state->lanes[kLane].base != place.base) continue;
+    mlir::Operation* last = lastUser(arg);
+    bool mayOverwrite = llvm::isa<graph::AddOp, graph::MulOp>(op);
+    if (last != nullptr && !last->isBeforeInBlock(op) && (last != op || !mayOverwrite)) return false;
+  }
+  return true;
+}
+
+/// Memory for a result, chosen so that it need not be copied: the symbol or the buffer that its reader expects.
+Tensor output(BodyLowering& body, mlir::Value result) {
+  auto shape = llvm::cast<mlir::RankedTensorType>(result.getType()).getShape();
+  mlir::Operation* op = result.getDefiningOp();
+  auto entry = graph::entryOf(op->getParentOfType<graph::FuncOp>());
+  for (mlir::Operation* user : result.getUsers()) {
+    if (auto call = llvm::dyn_cast<graph::CallOp>(user)) {
+      return crossing(body, matrixIndex(call.getArgs(), result), result.getType());
+    }
+    auto ret = llvm::dyn_cast<graph::ReturnOp>(user);
+    if (!ret) continue;
+    if (entry && result.hasOneUse()) {
+      bool isHidden = entry->kind == graph::EntryKind::kPrefill;
+      return denseTensor(blob::Space::kSymbol, isHidden ? "hidden" : "logits", DType::kF32, shape);
+    }
+    if (entry) continue;
+    Tensor place = crossing(body, matrixIndex(ret.getValues(), result), result.getType());
+    if (isFree(body, place, op)) return place;
+  }
+  return body.laneBuffer(roleOf(op->getName().stripDialect()), kLane, DType::kF32, shape);
+}
+
+void define(BodyLowering& body, mlir::Value result, const Tensor& place) {
+  ValueState state;
+  state.lanes = {place};
+  body.set(result, state);
+}
+
+mlir::LogicalResult copyTo(BodyLowering& body, mlir::Value value, const Tensor& place) {
+  ValueState* state = body.find(value);
+  if (state == nullptr || state->form != Form::kReplicated) return mlir::failure();
+  Tensor& now = state->lanes[kLane];
+  if (now.space == place.space && now.base == place.base) return mlir::success();
+  body.run(kLane, "ref.copy", "copy", {now, place});
+  now = place;
+  return mlir::success();
+}
+
+mlir::LogicalResult keepResult(BodyLowering& body, mlir::Value value, unsigned index) {
+  return copyTo(body, value, crossing(body, index, value.getType()));
+}
+
+mlir::LogicalResult storeOutput(BodyLowering& body, mlir::Value value, blob::SymbolKind symbol) {
+  auto shape = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  return copyTo(body, value, denseTensor(blob::Space::kSymbol, task::symbolName(symbol).str(), DType::kF32, shape));
+}
+
+/// A weight in its source type: those of a layer one behind the other, those of the module on their own.
+mlir::FailureOr<Tensor> rawWeight(BodyLowering& body, mlir::Operation* op, mlir::FlatSymbolRefAttr symbol) {
+  mlir::FailureOr<WeightInfo> weight = body.weight(op, symbol);
+  if (mlir::failed(weight)) return mlir::failure();
+  if (!weight->isFormal) return body.whole(*weight, "raw");
+  return body.streamed(kLane, *weight, "raw", {0, weight->rows}, {0, weight->columns});
+}
+
+template <typename Op>
+mlir::LogicalResult lowerLinear(BodyLowering& body, mlir::Operation* op) {
+  auto linear = llvm::cast<Op>(op);
+  auto in = input(body, op, linear.getInput());
+  auto weight = rawWeight(body, op, linear.getWeightAttr());
+  if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
+  llvm::SmallVector<Tensor> operands = {*in, *weight};
+  if (linear.getBiasAttr()) {
+    auto bias = rawWeight(body, op, linear.getBiasAttr());
+    if (mlir::failed(bias)) return mlir::failure();
+    operands.push_back(*bias);
+  }
+  operands.push_back(output(body, linear.getResult()));
+  body.run(kLane, "ref.linear", roleOf(linear.getWeight()), operands);
+  define(body, linear.getResult(), operands.back());
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerEmbed(BodyLowering& body, mlir::Operation* op) {
+  auto embed = llvm::cast<graph::EmbedOp>(op);
+  auto table = rawWeight(body, op, embed.getWeightAttr());
+  if (mlir::failed(table)) return mlir::failure();
+  Tensor out = output(body, embed.getResult());
+  body.run(kLane, "ref.embed", "embed", {body.find(embed.getIds())->lanes[kLane], *table, out});
+  define(body, embed.getResult(), out);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
+  auto norm = llvm::cast<graph::RmsNormOp>(op);
+  auto in = input(body, op, norm.getInput());
+  auto weight = rawWeight(body, op, norm.getWeightAttr());
+  if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
+  Tensor out = output(body, norm.getResult());
+  body.run(kLane, "ref.rms_norm", roleOf(norm.getWeight()), {*in, *weight, out},
+           {body.number(norm.getEps().convertToFloat())});
+  define(body, norm.getResult(), out);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerLayerNorm(BodyLowering& body, mlir::Operation* op) {
+  auto norm = llvm::cast<graph::LayerNormOp>(op);
+  auto in = input(body, op, norm.getInput());
+  auto weight = rawWeight(body, op, norm.getWeightAttr());
+  if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
+  llvm::SmallVector<Tensor> operands = {*in, *weight};
+  if (norm.getBiasAttr()) {
+    auto bias = rawWeight(body, op, norm.getBiasAttr());
+    if (mlir::failed(bias)) return mlir::failure();
+    operands.push_back(*bias);
+  }
+  operands.push_back(output(body, norm.getResult()));
+  body.run(kLane, "ref.layer_norm", roleOf(norm.getWeight()), operands, {body.number(norm.getEps().convertToFloat())});
+  define(body, norm.getResult(), operands.back());
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op) {
+  auto rope = llvm::cast<graph::RopeOp>(op);
+  auto in = input(body, op, rope.getInput());
+  auto freqs = body.weight(op, rope.getFreqsAttr());
+  if (mlir::failed(in) || mlir::failed(freqs)) return mlir::failure();
+  Tensor out = output(body, rope.getResult());
+  int64_t headDim = in->dims[1] / rope.getHeads();
+  body.run(
+      kLane, "ref.rope", "rope",
+      {in->heads(headDim), body.find(rope.getPositions())->lanes[kLane], body.whole(*freqs, "f32"), out.heads(headDim)},
+      {body.integer(static_cast<int64_t>(rope.getPairing())), body.integer(rope.getDims()),
+       body.number(rope.getMagnitude().convertToFloat())});
+  define(body, rope.getResult(), out);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerCacheUpdate(BodyLowering& body, mlir::Operation* op) {
+  auto update = llvm::cast<graph::CacheUpdateOp>(op);
+  auto in = input(body, op, update.getInput());
+  ValueState* cache = body.find(update.getCache());
+  if (mlir::failed(in) || cache == nullptr) return mlir::failure();
+  body.run(kLane, "ref.state_write", "kv_write", {in->heads(in->dims[1] / update.getHeads()), cache->cache});
+  body.set(update.getResult(), ValueState(*cache));
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
+  auto attention = llvm::cast<graph::AttentionOp>(op);
+  auto query = input(body, op, attention.getQuery());
+  ValueState* keys = body.find(attention.getKeys());
+  ValueState* values = body.find(attention.getValues());
+  if (mlir::failed(query) || keys == nullptr || values == nullptr) return mlir::failure();
+  if (!attention.getMask()) return op->emitOpError() << "has no mask: run stateless first";
+  Tensor k = keys->cache;
+  Tensor v = values->cache;
+  Tensor out = output(body, attention.getResult());
+  int64_t headDim = query->dims[1] / attention.getHeads();
+  body.run(kLane, "ref.attention", "attention",
+           {query->heads(headDim), k, v, body.find(attention.getMask())->lanes[kLane], out.heads(headDim)},
+           {body.number(attention.getScale().convertToFloat())});
+  define(body, attention.getResult(), out);
+  return mlir::success();
+}
+
+/// Ops whose operands are matrices and nothing else: `attrs` gives the task's attributes.
+mlir::LogicalResult lowerPlain(BodyLowering& body, mlir::Operation* op, llvm::StringRef task,
+                               llvm::ArrayRef<mlir::Attribute> attrs = {}) {
+  llvm::SmallVector<Tensor> operands;
+  for (mlir::Value value : op->getOperands()) {
+    auto in = input(body, op, value);
+    if (mlir::failed(in)) return mlir::failure();
+    operands.push_back(*in);
+  }
+  operands.push_back(output(body, op->getResult(0)));
+  body.run(kLane, task, op->getName().stripDialect(), operands, attrs);
+  define(body, op->getResult(0), operands.back());
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerSilu(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.silu"); }
+mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.mul"); }
+mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.add"); }
+mlir::LogicalResult lowerConcat(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.concat"); }
+mlir::LogicalResult lowerGelu(BodyLowering& body, mlir::Operation* op) {
+  return lowerPlain(body, op, "ref.gelu", {body.integer(llvm::cast<graph::GeluOp>(op).getTanh() ? 1 : 0)});
+}
+mlir::LogicalResult lowerScale(BodyLowering& body, mlir::Operation* op) {
+  double factor = llvm::cast<graph::ScaleOp>(op).getFactor().convertToFloat();
+  return lowerPlain(body, op, "ref.scale", {body.number(factor)});
+}
+mlir::LogicalResult lowerSoftcap(BodyLowering& body, mlir::Operation* op) {
+  double cap = llvm::cast<graph::SoftcapOp>(op).getCap().convertToFloat();
+  return lowerPlain(body, op, "ref.softcap", {body.number(cap)});
+}
+mlir::LogicalResult lowerSlice(BodyLowering& body, mlir::Operation* op) {
+  return lowerPlain(body, op, "ref.slice", {body.integer(llvm::cast<graph::SliceOp>(op).getStart())});
+}
+
+}  // namespace
+
+const Target& referenceTarget() {
+  static const Target target = [] {
+    Target made;
+    made.name = "reference";
+    made.kvType = DType::kF32;
+    made.keepResult = keepResult;
+    made.storeOutput = storeOutput;
+    made.rules = {
+        {"graph.embed", lowerEmbed},
+        {"graph.head", lowerLinear<graph::HeadOp>},
+        {"graph.linear", lowerLinear<graph::LinearOp>},
+        {"graph.rms_norm", lowerRmsNorm},
+        {"graph.layer_norm", lowerLayerNorm},
+        {"graph.rope", lowerRope},
+        {"graph.cache_update", lowerCacheUpdate},
+        {"graph.attention", lowerAttention},
+        {"graph.silu", lowerSilu},
+        {"graph.gelu", lowerGelu},
+        {"graph.mul", lowerMul},
+        {"graph.add", lowerAdd},
+        {"graph.scale", lowerScale},
+        {"graph.softcap", lowerSoftcap},
+        {"graph.slice", lowerSlice},
+        {"graph.concat", lowerConcat},
+    };
+    return made;
+  }();
+  return target;
+}
+
+}  // namespace firn::target

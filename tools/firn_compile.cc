@@ -1,0 +1,133 @@
+// The program firn-compile: a model file in, a blob out. The only program that links the compiler and MLIR; `firn
+// compile` and the cache of compiled models start it.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "compiler/driver.h"
+#include "tools/command.h"
+#include "tools/progress_bar.h"
+
+namespace {
+
+using firn::compiler::CompileOptions;
+using firn::compiler::CompileReport;
+
+/// What the command line says.
+struct Request {
+  CompileOptions options;
+  bool print = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void describe(CLI::App& app, Request& request) {
+  CompileOptions& options = request.options;
+  app.add_option("MODEL", options.modelPath, "Model file (GGUF)")->required();
+  app.add_option("-o,--output", options.outputPath, "Blob to write (FILE.firn)");
+  app.add_option("--device", options.target, "Device the blob is for: cpu or reference")->capture_default_str();
+  app.add_option("--max-prompt-len", options.maxPromptTokens, "Longest prompt in tokens, rounded up to 64")
+      ->capture_default_str();
+  app.add_option("--min-response-len", options.minResponseTokens, "Tokens left for an answer, rounded up to 64")
+      ->capture_default_str();
+  app.add_option("--prefill-chunks", options.prefillChunks,
+                 "Prefill chunk sizes, rounded up to 64; 16 is always there (default: 16,64,256,1024 up to the prompt)")
+      ->delimiter(',');
+  app.add_option("--contexts", options.contexts,
+                 "Context sizes, rounded up to 64; prompt + response is always there (default: 256,512,1024,... below)")
+      ->delimiter(',');
+  app.add_option("--threads", options.lanes, "Lanes of work: the most threads a run can use (default: the CPUs here)")
+      ->check(CLI::Range(1U, firn::compiler::kMaxLanes));
+  app.add_option("--stop-after", options.stopAfter,
+                 "Stop after a phase: import, stateless, freeze, fold, place, lower, schedule or blob");
+  app.add_flag("--print", request.print, "Print the program as text after the last phase");
+  app.add_flag("--json", request.json, "Print what was compiled as one JSON object");
+  app.add_flag("--quiet", request.quiet, "Print nothing but errors and, on a terminal, the progress bar");
+}
+
+void printJson(const Request& request, const CompileReport& report) {
+  nlohmann::ordered_json json = {{"output", request.options.outputPath},
+                                 {"device", request.options.target},
+                                 {"threads", report.lanes},
+                                 {"max_prompt_tokens", report.maxPromptTokens},
+                                 {"min_response_tokens", report.minResponseTokens},
+                                 {"kv_rows", report.kvRows},
+                                 {"prefill_chunks", report.prefillChunks},
+                                 {"contexts", report.contexts},
+                                 {"entries", report.entries},
+                                 {"bodies", report.bodies},
+                                 {"tasks", report.tasks},
+                                 {"kv_bytes", report.kvBytes},
+                                 {"scratch_bytes", report.scratchBytes},
+                                 {"weights_bytes", report.weightsBytes},
+                                 {"blob_bytes", report.blobBytes},
+                                 {"warnings", report.warnings}};
+  std::cout << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
+
+void printSummary(const Request& request, const CompileReport& report) {
+  constexpr double kMegabyte = 1e6;
+  std::fprintf(stderr,
+               "%s: %.1f MB (weights %.1f MB), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
+               "a run takes %.1f MB for the cache and %.1f MB of scratch\n",
+               request.options.outputPath.c_str(), static_cast<double>(report.blobBytes) / kMegabyte,
+               static_cast<double>(report.weightsBytes) / kMegabyte, static_cast<unsigned long long>(report.entries),
+               static_cast<unsigned long long>(report.bodies), report.maxPromptTokens, report.minResponseTokens,
+               report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(report.kvBytes) / kMegabyte,
+               static_cast<double>(report.scratchBytes) / kMegabyte);
+}
+
+firn::Status compileWithProgress(Request& request, CompileReport& report) {
+  firn::tools::ProgressBar bar("compiling");
+  CompileOptions& options = request.options;
+  options.cancel = &firn::tools::interrupted();
+  if (request.print) options.printTo = &std::cout;
+  options.progress = [&](std::string_view phase, uint64_t done, uint64_t total) { bar.update(phase, done, total); };
+  return firn::compiler::compile(options, &report);
+}
+
+int runCompile(int argc, char** argv) {
+  CLI::App app{"Compiles a model file into a blob that firn runs.", "firn-compile"};
+  Request request;
+  describe(app, request);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? firn::tools::kExitOk : firn::tools::kExitUsage;
+  }
+  firn::tools::catchInterrupts();
+  CompileReport report;
+  firn::Status status = compileWithProgress(request, report);
+  if (!status.isOk()) {
+    std::cerr << "firn-compile: " << status.toString() << "\n";
+    return firn::tools::exitCode(status);
+  }
+  if (!request.quiet) {
+    for (const std::string& warning : report.warnings) std::cerr << "firn-compile: note: " << warning << "\n";
+  }
+  if (request.json) {
+    printJson(request, report);
+  } else if (!request.quiet && report.blobBytes != 0) {
+    printSummary(request, report);
+  }
+  std::cout.flush();
+  if (!std::cout) {
+    std::cerr << "firn-compile: io: standard output could not be written\n";
+    return firn::tools::kExitError;
+  }
+  return firn::tools::kExitOk;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return runCompile(argc, argv);
+  } catch (const std::exception& error) {  // bad_alloc and the like: the libraries throw nothing of their own
+    std::fprintf(stderr, "firn-compile: internal: %s\n", error.what());
+    return firn::tools::kExitError;
+  }
+}
