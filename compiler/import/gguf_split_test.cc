@@ -19,17 +19,17 @@ using ::testing::HasSubstr;
 class GgufSplit : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              ("firn_split_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
+    folder = std::filesystem::path(::testing::TempDir()) /
+             ("firn_split_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
 
   std::string write(const std::string& name, const GgufWriter& file) {
     const ByteVector bytes = file.bytes();
-    const std::string path = (folder_ / name).string();
+    const std::string path = (folder / name).string();
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return path;
@@ -54,16 +54,16 @@ class GgufSplit : public ::testing::Test {
   /// Writes all shards and opens the first; the message, or "accepted".
   std::string openFirst(const std::vector<GgufWriter>& shards) {
     for (size_t i = 0; i < shards.size(); ++i) write(name(static_cast<int>(i) + 1), shards[i]);
-    const Result<GgufFile> file = GgufFile::open((folder_ / name(1)).string());
+    const Result<GgufFile> file = GgufFile::open((folder / name(1)).string());
     return file.isOk() ? "accepted" : file.status().toString();
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path folder;
 };
 
 TEST_F(GgufSplit, TheFirstShardLoadsAll) {
   ASSERT_EQ(openFirst(shards()), "accepted");
-  const Result<ModelSpec> split = importModel((folder_ / name(1)).string());
+  const Result<ModelSpec> split = importModel((folder / name(1)).string());
   ASSERT_TRUE(split.isOk()) << split.status().toString();
   const Result<ModelSpec> whole = importModel(write("whole.gguf", tinyLlama()));
   ASSERT_TRUE(whole.isOk()) << whole.status().toString();
@@ -74,7 +74,7 @@ TEST_F(GgufSplit, TheFirstShardLoadsAll) {
 
 TEST_F(GgufSplit, AnotherShardNamesTheFirst) {
   openFirst(shards());
-  const Result<GgufFile> second = GgufFile::open((folder_ / name(2)).string());
+  const Result<GgufFile> second = GgufFile::open((folder / name(2)).string());
   ASSERT_FALSE(second.isOk());
   EXPECT_THAT(second.status().message(),
               AllOf(HasSubstr("shard 2 of 3"), HasSubstr("open the first shard"), HasSubstr("m-00001-of-00003.gguf")));
@@ -110,8 +110,8 @@ TEST_F(GgufSplit, ATensorInTwoShardsIsRefused) {
 
 TEST_F(GgufSplit, AHostileShardIsNamed) {
   openFirst(shards());
-  std::filesystem::resize_file(folder_ / name(2), 100);
-  const Result<GgufFile> file = GgufFile::open((folder_ / name(1)).string());
+  std::filesystem::resize_file(folder / name(2), 100);
+  const Result<GgufFile> file = GgufFile::open((folder / name(1)).string());
   EXPECT_THAT(file.status().message(), AllOf(HasSubstr("m-00002-of-00003.gguf"), HasSubstr("truncated")));
 }
 
@@ -145,8 +145,8 @@ TEST_F(GgufSplit, SingleFilesLoadWhateverTheirName) {
 }
 
 TEST_F(GgufSplit, WhatIsNoRegularFileIsRefused) {
-  EXPECT_EQ(GgufFile::open((folder_ / "absent.gguf").string()).status().code(), Code::kNotFound);
-  EXPECT_FALSE(GgufFile::open(folder_.string()).isOk());
+  EXPECT_EQ(GgufFile::open((folder / "absent.gguf").string()).status().code(), Code::kNotFound);
+  EXPECT_FALSE(GgufFile::open(folder.string()).isOk());
 }
 
 }  // namespace

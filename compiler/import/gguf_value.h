@@ -51,11 +51,13 @@ class GgufStrings {
  public:
   class Iterator {
    public:
+    // NOLINTBEGIN(readability-identifier-naming): the names are those of std::iterator_traits.
     using iterator_category = std::forward_iterator_tag;
     using value_type = std::string_view;
     using difference_type = std::ptrdiff_t;
     using pointer = const std::string_view*;
     using reference = std::string_view;
+    // NOLINTEND(readability-identifier-naming)
 
     Iterator() = default;
     explicit Iterator(const std::byte* at) : at_(at) {}
