@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
-#include <vector>
 
+#include "base/concat.h"
 #include "base/system_error.h"
 
 namespace firn {
@@ -39,11 +40,16 @@ void syncFolder(const std::string& path) {
   ::close(folder);
 }
 
-/// mkstemp makes files private; the finished one gets what open() would have given it.
-mode_t defaultMode() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+/// Creates a file that did not exist beside `path`; its name is put into `name`. -1 with errno set on failure.
+int createBeside(const std::string& path, std::string& name) {
+  static std::atomic<uint64_t> counter{0};
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    name = concat(path, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -53,13 +59,12 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return invalidArgument(path + " is a folder, expected the name of a file to write");
   }
-  std::string name = path + ".XXXXXX";
-  std::vector<char> writable(name.c_str(), name.c_str() + name.size() + 1);
-  const int descriptor = mkostemp(writable.data(), O_CLOEXEC);
+  std::string name;
+  const int descriptor = createBeside(path, name);
   if (descriptor < 0) return systemError("cannot create a file in " + folderOf(path), errno);
   AtomicFile file;
   file.path_ = path;
-  file.temporaryPath_ = writable.data();
+  file.temporaryPath_ = name;
   file.descriptor_ = descriptor;
   return file;
 }
@@ -99,7 +104,6 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   if (descriptor_ < 0) return internalError("commit of a file that is not open: " + path_);
-  if (fchmod(descriptor_, defaultMode()) != 0) return systemError("cannot set the mode of " + temporaryPath_, errno);
   if (fsync(descriptor_) != 0) return systemError("cannot flush " + temporaryPath_, errno);
   if (rename(temporaryPath_.c_str(), path_.c_str()) != 0) return systemError("cannot rename to " + path_, errno);
   temporaryPath_.clear();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "blob/names.h"
 #include "blob/reader.h"
@@ -195,6 +196,43 @@ TEST(TaskOp, EveryOpHasANameAndARule) {
     count += hasName ? 1 : 0;
   }
   EXPECT_EQ(count, 28U);
+}
+
+/// The lines `offset  hex groups` of the worked example in docs/blob_format.md.
+std::vector<std::pair<uint64_t, std::vector<std::byte>>> documentedBytes() {
+  std::vector<std::pair<uint64_t, std::vector<std::byte>>> lines;
+  std::ifstream in("docs/blob_format.md");
+  const std::regex pattern("    ([0-9]+) +((?:[0-9a-f]{4} )+).*");
+  std::smatch match;
+  for (std::string text; std::getline(in, text);) {
+    text += ' ';
+    if (!std::regex_match(text, match, pattern)) continue;
+    std::vector<std::byte> bytes;
+    const std::string hex = match[2];
+    for (size_t i = 0; i + 4 < hex.size(); i += 5) {
+      for (size_t half : {size_t{0}, size_t{2}}) {
+        bytes.push_back(static_cast<std::byte>(std::stoul(hex.substr(i + half, 2), nullptr, 16)));
+      }
+    }
+    lines.emplace_back(std::stoull(match[1]), std::move(bytes));
+  }
+  return lines;
+}
+
+TEST(BlobFormatPage, TheWorkedExampleIsTrue) {
+  const auto file = sampleBlob(Target::kReference, SampleSize::kHeadOnly);
+  ASSERT_TRUE(file.isOk()) << file.status().toString();
+  const auto blob = Blob::fromMemory(*file);
+  ASSERT_TRUE(blob.isOk());
+  const SectionPlace& place = blob->frame().place(SectionId::kProgram);
+  const auto program = std::span(*file).subspan(place.offset, place.bytes);
+  const auto lines = documentedBytes();
+  ASSERT_GE(lines.size(), 20U);
+  for (const auto& [offset, bytes] : lines) {
+    if (bytes.size() < 4) continue;
+    ASSERT_LE(offset + bytes.size(), program.size());
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), program.begin() + static_cast<ptrdiff_t>(offset))) << offset;
+  }
 }
 
 }  // namespace

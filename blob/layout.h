@@ -201,4 +201,8 @@ struct SymbolRecord {
   uint64_t bytes;
 };
 
+static_assert(sizeof(EntryRecord) == 48 && sizeof(CallRecord) == 16 && sizeof(BodyRecord) == 24);
+static_assert(sizeof(ParamRecord) == 16 && sizeof(SegmentRecord) == 4 && sizeof(LaneRange) == 8);
+static_assert(sizeof(TaskRecord) == 20 && sizeof(SymbolRecord) == 32);
+
 }  // namespace firn::blob
