@@ -1,0 +1,106 @@
+#include "engine/prefill_plan.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "runtime/cts/tiny_model.h"
+
+namespace firn::engine {
+namespace {
+
+namespace cts = runtime::cts;
+
+VariantTable tinyTable(const Ladders& ladders = {}) {
+  const auto blob = cts::makeTinyBlob({});
+  EXPECT_TRUE(blob.isOk()) << blob.status().toString();
+  auto table = VariantTable::create(*blob, ladders);
+  EXPECT_TRUE(table.isOk()) << table.status().toString();
+  return *std::move(table);
+}
+
+/// The least cost of covering rows [row, row + tokens), by trying everything.
+uint64_t leastCost(const VariantTable& table, uint32_t row, uint32_t tokens, uint32_t kvRows,
+                   std::vector<uint64_t>& known) {
+  if (tokens == 0) return 0;
+  if (known[tokens] != 0) return known[tokens];
+  uint64_t best = table.generateFor(row + 1)->cost + leastCost(table, row + 1, tokens - 1, kvRows, known);
+  for (const uint32_t chunk : table.chunks()) {
+    if (row + chunk > kvRows) continue;
+    const Variant* variant = table.prefillFor(chunk, row + chunk);
+    const uint32_t valid = std::min(chunk, tokens);
+    best = std::min(best, variant->cost + leastCost(table, row + valid, tokens - valid, kvRows, known));
+  }
+  return known[tokens] = best;
+}
+
+TEST(VariantTable, NamesWhatTheBlobLacks) {
+  const auto blob = cts::makeTinyBlob({});
+  ASSERT_TRUE(blob.isOk());
+  const auto chunk = VariantTable::create(*blob, {.prefillChunks = {32}, .contexts = {}});
+  ASSERT_FALSE(chunk.isOk());
+  EXPECT_EQ(chunk.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(chunk.status().message().find("no prefill chunk size of 32; it has 16, 64"), std::string::npos)
+      << chunk.status().message();
+  const auto context = VariantTable::create(*blob, {.prefillChunks = {}, .contexts = {100}});
+  ASSERT_FALSE(context.isOk());
+  EXPECT_NE(context.status().message().find("no context size of 100; it has 64, 128"), std::string::npos)
+      << context.status().message();
+}
+
+TEST(VariantTable, ChoosesTheSmallestThatFits) {
+  const VariantTable table = tinyTable();
+  EXPECT_EQ(table.generateFor(1)->context, 64U);
+  EXPECT_EQ(table.generateFor(64)->context, 64U);
+  EXPECT_EQ(table.generateFor(65)->context, 128U);
+  EXPECT_EQ(table.generateFor(128)->context, 128U);
+  EXPECT_EQ(table.generateFor(129), nullptr);
+  EXPECT_EQ(table.prefillFor(16, 64)->context, 64U);
+  EXPECT_EQ(table.prefillFor(16, 65)->context, 128U);
+  EXPECT_EQ(table.prefillFor(17, 20), nullptr);
+  EXPECT_EQ(table.headFor(1).rows, 1U);
+  EXPECT_EQ(table.headFor(2).rows, 16U);
+  EXPECT_EQ(table.headFor(99).rows, 16U);
+}
+
+TEST(VariantTable, KeepsTheWholeCacheWhateverTheLadder) {
+  const VariantTable table = tinyTable({.prefillChunks = {16}, .contexts = {64}});
+  EXPECT_EQ(table.chunks(), std::vector<uint32_t>{16});
+  EXPECT_EQ(table.generates().back().context, cts::kKvRows);
+}
+
+TEST(PrefillPlan, CoversEveryLengthFromEveryRowAtTheLeastCost) {
+  const VariantTable table = tinyTable();
+  for (uint32_t row0 = 0; row0 < cts::kKvRows; ++row0) {
+    for (uint32_t tokens = 1; row0 + tokens <= cts::kKvRows; ++tokens) {
+      const auto plan = planPrefill(table, row0, tokens, cts::kKvRows);
+      ASSERT_TRUE(plan.isOk()) << plan.status().toString();
+      uint32_t row = row0;
+      uint64_t cost = 0;
+      for (const PlanStep& step : plan->steps) {
+        ASSERT_EQ(step.row0, row);
+        ASSERT_GE(step.valid, 1U);
+        ASSERT_LE(step.valid, step.variant->rows);
+        ASSERT_LE(step.row0 + step.variant->rows, cts::kKvRows) << "a write would leave the cache";
+        ASSERT_GE(step.variant->context, step.row0 + step.valid);
+        row += step.valid;
+        cost += step.variant->cost;
+      }
+      ASSERT_EQ(row, row0 + tokens);
+      ASSERT_EQ(plan->picoseconds, cost);
+      std::vector<uint64_t> known(tokens + 1);
+      ASSERT_EQ(cost, leastCost(table, row0, tokens, cts::kKvRows, known)) << row0 << " + " << tokens;
+    }
+  }
+}
+
+TEST(PrefillPlan, RefusesRowsThatDoNotExist) {
+  const VariantTable table = tinyTable();
+  EXPECT_EQ(planPrefill(table, 0, 0, cts::kKvRows).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(planPrefill(table, 0, cts::kKvRows + 1, cts::kKvRows).status().code(), Code::kOutOfRange);
+  EXPECT_EQ(planPrefill(table, cts::kKvRows + 1, 1, cts::kKvRows).status().code(), Code::kOutOfRange);
+  EXPECT_EQ(planPrefill(table, 1, UINT32_MAX, cts::kKvRows).status().code(), Code::kOutOfRange);
+}
+
+}  // namespace
+}  // namespace firn::engine
