@@ -1,0 +1,122 @@
+#include "genai/tokenizer/pre_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace firn::genai {
+namespace {
+
+/// A text and its pieces by pre-tokenizer, recorded from Hugging Face tokenizers 0.23.
+struct Pieces {
+  std::string_view text;
+  std::vector<std::string> gpt2;
+  std::vector<std::string> smollm;
+  std::vector<std::string> llama3;
+};
+
+std::vector<Pieces> recordedPieces() {
+  return {
+      {
+          "!\302\205!?\302\205 ",
+          {"!", "\302\205", "!?", "\302\205 "},
+          {"!", "\302\205", "!?", "\302\205 "},
+          {"!", "\302\205", "!?", "\302\205 "},
+      },
+      {
+          "a\302\205b \302\205 !",
+          {"a", "\302\205", "b", " \302\205", " !"},
+          {"a", "\302\205", "b", " \302\205", " !"},
+          {"a", "\302\205b", " \302\205", " !"},
+      },
+      {
+          "a \u180E\u180E!",
+          {"a", " \u180E\u180E!"},
+          {"a", " \u180E\u180E!"},
+          {"a", " \u180E\u180E!"},
+      },
+      {
+          "  \u00A0x\u3000\u3000 y",
+          {"  ", "\u00A0", "x", "\u3000\u3000", " y"},
+          {"  ", "\u00A0", "x", "\u3000\u3000", " y"},
+          {"  ", "\u00A0x", "\u3000\u3000", " y"},
+      },
+      {
+          "I'm IT'S '\u017F",
+          {"I", "'m", " IT", "'", "S", " '", "\u017F"},
+          {"I", "'m", " IT", "'", "S", " '", "\u017F"},
+          {"I", "'m", " IT", "'S", " '", "\u017F"},
+      },
+      {
+          "  12 x\u00B2 \u2167\u0663",
+          {" ", " 12", " x", "\u00B2", " \u2167\u0663"},
+          {"  ", "1", "2", " x", "\u00B2", " ", "\u2167", "\u0663"},
+          {" ", " ", "12", " x", "\u00B2", " ", "\u2167\u0663"},
+      },
+      {
+          "x  \n\n  y!\r\n\r\nz  ",
+          {"x", "  \n\n ", " y", "!", "\r\n\r", "\n", "z", "  "},
+          {"x", "  \n\n ", " y", "!", "\r\n\r", "\n", "z", "  "},
+          {"x", "  \n\n", " ", " y", "!\r\n\r\n", "z", "  "},
+      },
+      {
+          "e\u0301 \u0928\u092E\u0938\u094D\u0924\u0947",
+          {"e", "\u0301", " \u0928\u092E\u0938", "\u094D", "\u0924", "\u0947"},
+          {"e", "\u0301", " \u0928\u092E\u0938", "\u094D", "\u0924", "\u0947"},
+          {"e", "\u0301", " \u0928\u092E\u0938", "\u094D\u0924", "\u0947"},
+      },
+      {
+          "(foo) [bar]",
+          {"(", "foo", ")", " [", "bar", "]"},
+          {"(", "foo", ")", " [", "bar", "]"},
+          {"(foo", ")", " [", "bar", "]"},
+      },
+      {
+          "\u2028\u2029x\u200Bx",
+          {"\u2028", "\u2029", "x", "\u200B", "x"},
+          {"\u2028", "\u2029", "x", "\u200B", "x"},
+          {"\u2028", "\u2029x", "\u200Bx"},
+      },
+      {
+          "\t\tif x:\n\t\t\treturn",
+          {"\t", "\t", "if", " x", ":", "\n\t\t", "\t", "return"},
+          {"\t", "\t", "if", " x", ":", "\n\t\t", "\t", "return"},
+          {"\t", "\tif", " x", ":\n", "\t\t", "\treturn"},
+      },
+  };
+}
+
+std::vector<std::string> split(std::string_view name, std::string_view text) {
+  auto row = findPreTokenizer(name);
+  EXPECT_TRUE(row.isOk());
+  auto preTokenizer = PreTokenizer::make(**row);
+  EXPECT_TRUE(preTokenizer.isOk());
+  std::vector<std::string> pieces;
+  const Status status = preTokenizer->split(text, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  EXPECT_TRUE(status.isOk()) << status.toString();
+  return pieces;
+}
+
+TEST(PreTokenizer, splitsAsHuggingFace) {
+  for (const Pieces& pieces : recordedPieces()) {
+    EXPECT_EQ(split("gpt-2", pieces.text), pieces.gpt2);
+    EXPECT_EQ(split("smollm", pieces.text), pieces.smollm);
+    EXPECT_EQ(split("llama-bpe", pieces.text), pieces.llama3);
+  }
+}
+
+TEST(PreTokenizer, aRunOfSpacesIsSplitWhateverItsLength) {
+  // Over PCRE2's default limit of 10 million steps a match.
+  const std::string spaces(12U << 20, ' ');
+  EXPECT_EQ(split("llama-bpe", spaces + "x").size(), 2U);
+}
+
+TEST(PreTokenizer, knowsNamesExactly) {
+  for (const char* name : {"gpt-2", "smollm", "llama-bpe", "default", ""}) EXPECT_TRUE(findPreTokenizer(name).isOk());
+  for (const char* name : {"gpt", "llama", " ", "gpt-2 gpt2", "qwen2"}) {
+    EXPECT_EQ(findPreTokenizer(name).status().code(), Code::kUnsupported) << name;
+  }
+}
+
+}  // namespace
+}  // namespace firn::genai
