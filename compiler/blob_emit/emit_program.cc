@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 
+#include "base/concat.h"
 #include "compiler/blob_emit/emit.h"
 #include "compiler/ir/task.h"
 #include "llvm/ADT/StringMap.h"
@@ -109,6 +109,23 @@ Status checkScheduled(task::ProgramOp op) {
   return isScheduled ? Status::ok() : internalError("the program has memory without an address: run schedule first");
 }
 
+/// The symbols of an entry follow from its kind and sizes; those that the program names must be the same.
+Status checkSymbols(task::EntryOp entry, const blob::Program& program, uint32_t index) {
+  const blob::EntryRecord& record = program.entries[index];
+  uint32_t at = record.firstSymbol;
+  for (auto symbol : entry.getBody().getOps<task::SymbolOp>()) {
+    bool known = at < record.firstSymbol + record.symbolCount &&
+                 task::symbolFromName(symbol.getKind()) == program.symbols[at].kind &&
+                 symbol.getBytes() == program.symbols[at].bytes &&
+                 symbol.getOutput() == (program.symbols[at].isOutput != 0);
+    if (!known)
+      return internalError(concat("entry ", view(entry.getSymName()), " has an odd symbol ", view(symbol.getKind())));
+    ++at;
+  }
+  if (at == record.firstSymbol + record.symbolCount) return Status::ok();
+  return internalError(concat("entry ", view(entry.getSymName()), " lacks symbols"));
+}
+
 }  // namespace
 
 Result<blob::Program> emitProgram(mlir::ModuleOp module) {
@@ -126,11 +143,8 @@ Result<blob::Program> emitProgram(mlir::ModuleOp module) {
         program.beginEntry(kind, static_cast<uint32_t>(entry.getRows()), static_cast<uint32_t>(entry.getContextRows()));
     program.entries[index].scratchBytes = entry.getScratch().value_or(0);
     program.entries[index].predictedPicoseconds = entry.getPicoseconds().value_or(0);
-    for (auto symbol : entry.getBody().getOps<task::SymbolOp>()) {
-      std::vector<uint32_t> dims(symbol.getDims().begin(), symbol.getDims().end());
-      program.addSymbol(*task::symbolFromName(symbol.getKind()), *task::dtypeFromName(symbol.getDtype()), dims,
-                        symbol.getOutput());
-    }
+    program.addStandardSymbols();
+    FIRN_RETURN_IF_ERROR(checkSymbols(entry, program, index));
     for (auto call : entry.getBody().getOps<task::CallOp>()) {
       std::vector<uint64_t> args;
       for (mlir::Attribute arg : call.getArgs()) args.push_back(valueOf(arg));
