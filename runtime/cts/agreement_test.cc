@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
+#include "base/cpus.h"
 #include "kernels/cpu/kernels.h"
 #include "runtime/cts/rig.h"
 
@@ -70,6 +72,22 @@ TEST(Agreement, InstructionSetsGiveTheSameBits) {
       EXPECT_EQ(bitsOf(portable), bitsOf(logitsOf(cpuCase(name, 2, weights, 1), 32))) << name;
     }
   }
+}
+
+TEST(Agreement, MoreThreadsThanCpusGiveTheSameBits) {
+  const DeviceCase testCase = cpuCase("", 2, DType::kQ8_0, 1);
+  const std::vector<uint32_t> expected = bitsOf(logitsOf(testCase, 32));
+  std::thread([&] {
+    ASSERT_TRUE(pinThisThread(allowedCpus().front()));
+    std::unique_ptr<Rig> rig = Rig::open(testCase, {.threads = 2});
+    ASSERT_NE(rig, nullptr);
+    EXPECT_EQ(rig->device().query().maxThreads, 1U);
+    const std::vector<int32_t> ids = someIds(32);
+    EXPECT_TRUE(rig->run("prefill.16.128", {.ids = {ids.begin(), ids.begin() + 16}, .row0 = 0}));
+    EXPECT_TRUE(rig->run("prefill.16.128", {.ids = {ids.begin() + 16, ids.end()}, .row0 = 16}));
+    EXPECT_TRUE(rig->run("head.16"));
+    EXPECT_EQ(bitsOf(rig->logits(16)), std::vector<uint32_t>(expected.end() - 16 * kVocab, expected.end()));
+  }).join();
 }
 
 }  // namespace

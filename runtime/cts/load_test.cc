@@ -62,6 +62,15 @@ TEST_P(LoadTest, OtherArithmeticIsRefusedWithBothNumbers) {
   EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("4321"), HasSubstr("arithmetic 1")));
 }
 
+TEST_P(LoadTest, WhatTheKernelsCannotTakeIsRefused) {
+  if (GetParam().device != "cpu") GTEST_SKIP() << "only cpu kernels ask for more than the blob format does";
+  TinyOptions faulty = GetParam().program;
+  faulty.smallWorkspace = true;
+  const Status status = loadStatus(GetParam(), faulty, 0);
+  EXPECT_EQ(status.code(), Code::kCorrupt);
+  EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("attention (cpu.attention)"), HasSubstr("workspace")));
+}
+
 FIRN_ON_EVERY_DEVICE(LoadTest);
 
 TEST(OpenDevice, UnknownNameListsTheKnownOnes) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct DeviceCase {
   DeviceOptions options;
   TinyOptions program;
 };
+
+/// How test messages name a case.
+inline void PrintTo(const DeviceCase& testCase, std::ostream* out) { *out << testCase.name; }
 
 /// Tokens of one submission: rows row0 .. row0 + ids.size() - 1.
 struct Tokens {

@@ -120,6 +120,9 @@ class Builder {
   uint32_t headBody(const Scratch& s, bool readsHidden);
   void addEntry(blob::EntryKind kind, uint32_t context, const Scratch& s, const Bodies& bodies);
 
+  uint32_t workspaceFloats(const Scratch& s) const {
+    return static_cast<uint32_t>(s.workspaceFloats()) - (options_.smallWorkspace ? 1 : 0);
+  }
   OperandRecord cache(bool isV, const Share& kvHeads) const;
   OperandRecord weightParam(uint32_t lane, Param param, uint32_t rows, uint32_t columns) const;
 
@@ -314,8 +317,8 @@ void Builder::attentionOutputs(const Scratch& s, uint32_t lane) {
   const uint32_t inner = heads.count * kHeadDim;
   task(TaskOp::kCpuAttention, "attention",
        {scratch(at.q, {m, heads.count, kHeadDim}), cache(false, kvHeads), cache(true, kvHeads),
-        blob::symbolOperand(SymbolKind::kMask, DType::kU8, Dims{kKvRows}),
-        scratch(at.workspace, {static_cast<uint32_t>(s.workspaceFloats())}), scratch(at.a, {m, heads.count, kHeadDim})},
+        blob::symbolOperand(SymbolKind::kMask, DType::kU8, Dims{kKvRows}), scratch(at.workspace, {workspaceFloats(s)}),
+        scratch(at.a, {m, heads.count, kHeadDim})},
        {blob::doubleAttr(0.25), heads.first, kHeads / kKvHeads});
   quantize("attn_out", at.codes, at.a, m, inner);
   linear("attn_o", at, at.a, weightParam(lane, kO, kEmbed, inner), scratch(s.partialOf(lane), {m, kEmbed}));

@@ -33,6 +33,7 @@ struct TinyOptions {
   DType weights = DType::kF32;    ///< of all matrices: f32 or q8_0
   uint32_t arithmeticId = 0;      ///< of the blob; 0: the one of kernels/cpu
   uint32_t activationPlanes = 1;  ///< cpu with q8_0: 1 or 2
+  bool smallWorkspace = false;    ///< cpu: one float less than attention needs
 };
 
 /// A matrix of made-up numbers in its source type, row-major.

@@ -197,15 +197,6 @@ TaskFunction findCpuTask(blob::TaskOp op) {
 
 namespace {
 
-// Kernels take one row stride for scales and sums, where the format allows two.
-Status checkGroupStrides(const Task& task, uint32_t scales) {
-  const uint32_t found = task.operand(scales + 1).strides[0];
-  const uint32_t expected = task.operand(scales).strides[0];
-  if (found == expected) return Status::ok();
-  return corrupt("rows of sums are " + std::to_string(found) + " apart, expected as many as scales, " +
-                 std::to_string(expected));
-}
-
 Status checkWorkspace(const Task& task) {
   const blob::OperandRecord& q = task.operand(0);
   const uint64_t group = task.attrs[2];
@@ -222,12 +213,7 @@ Status checkWorkspace(const Task& task) {
 }  // namespace
 
 Status checkCpuTask(blob::TaskOp op, const Task& task) {
-  switch (op) {
-    case blob::TaskOp::kCpuQuantize: return checkGroupStrides(task, 2);
-    case blob::TaskOp::kCpuLinearI8: return checkGroupStrides(task, 1);
-    case blob::TaskOp::kCpuAttention: return checkWorkspace(task);
-    default: return Status::ok();
-  }
+  return op == blob::TaskOp::kCpuAttention ? checkWorkspace(task) : Status::ok();
 }
 
 }  // namespace firn::runtime

@@ -7,8 +7,7 @@ namespace firn::runtime {
 
 /// The function of `op`, or nullptr when it is no op of the cpu target.
 TaskFunction findCpuTask(blob::TaskOp op);
-/// What the kernels ask beyond the rules of the blob format. corrupt: a workspace that is too small, scales and sums
-/// with different row strides.
+/// What the kernels ask beyond the rules of the blob format. corrupt: a workspace that is too small.
 Status checkCpuTask(blob::TaskOp op, const Task& task);
 
 }  // namespace firn::runtime
