@@ -1,5 +1,5 @@
 // The phases of the compiler between import and blob, each one pass. Phases in order: stateless, freeze, fold, place
-// (graph IR, docs/ops.md), then lower and schedule (task IR). Not here: the pipeline and its options as a user gives
+// (graph IR, docs/ops.md). Not here: lower and schedule (task_passes.h), the pipeline and its options as a user gives
 // them (compiler/driver.h).
 #pragma once
 
