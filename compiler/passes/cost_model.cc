@@ -7,14 +7,19 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-/// Multiply-adds per row of the task besides its weights: attention's q.k and p.v.
+/// Unpacking a panel of weights costs as much as this many rows of products with it, however many rows there are.
+constexpr double kUnpackRows = 2;
+
+/// Multiply-adds of attention, q.k and p.v. A chunk of m rows is the last of the context when its entry is well chosen,
+/// so its rows see context - m / 2 rows on average.
 double attentionMacs(task::RunOp run, int64_t context) {
   llvm::StringRef op = run.getOp();
   if (op != "cpu.attention" && op != "ref.attention") return 0;
   auto query = llvm::cast<task::OperandAttr>(run.getArgs()[0]);
   double elements = 1;
   for (int64_t dim : query.getDims()) elements *= static_cast<double>(dim);
-  return 2 * elements * static_cast<double>(context);
+  double seen = static_cast<double>(context) - static_cast<double>(query.getDims()[0] - 1) / 2;
+  return 2 * elements * std::max(1.0, seen);
 }
 
 double taskSeconds(const CostModel& model, task::RunOp run, int64_t context) {
@@ -38,7 +43,8 @@ double taskSeconds(const CostModel& model, task::RunOp run, int64_t context) {
       rows = static_cast<double>(operand.getDims()[0]);
     }
   }
-  double macSeconds = isInt ? macs * rows * planes / model.intMacsPerSecond : macs * rows / model.floatMacsPerSecond;
+  double macSeconds =
+      isInt ? macs * (rows * planes + kUnpackRows) / model.intMacsPerSecond : macs * rows / model.floatMacsPerSecond;
   double attentionSeconds = attentionMacs(run, context) / model.floatMacsPerSecond;
   return std::max(weightBytes / model.weightBytesPerSecond, macSeconds) + attentionSeconds +
          activationBytes / model.activationBytesPerSecond + model.taskSeconds;

@@ -6,8 +6,6 @@
 namespace firn::target {
 namespace {
 
-void PrintTo(const Range& range, std::ostream* out) { *out << range.first << "+" << range.count; }
-
 TEST(SplitColumns, CoversEveryColumnOnceWithAlignedBoundaries) {
   for (int64_t total : {1, 31, 32, 33, 72, 160, 1536, 49152}) {
     for (int lanes : {1, 2, 3, 7, 64}) {
