@@ -25,25 +25,25 @@ extern "C" void __sanitizer_malloc_hook(const volatile void* /*memory*/, size_t 
 #else
 // operator new comes here too.
 extern "C" {
-void* __libc_malloc(size_t bytes);
-void* __libc_calloc(size_t count, size_t bytes);
-void* __libc_realloc(void* memory, size_t bytes);
-void* __libc_memalign(size_t alignment, size_t bytes);
+void* libcMalloc(size_t bytes) __asm__("__libc_malloc");
+void* libcCalloc(size_t count, size_t bytes) __asm__("__libc_calloc");
+void* libcRealloc(void* memory, size_t bytes) __asm__("__libc_realloc");
+void* libcMemalign(size_t alignment, size_t bytes) __asm__("__libc_memalign");
 void* malloc(size_t bytes) {
   ++allocations;
-  return __libc_malloc(bytes);
+  return libcMalloc(bytes);
 }
 void* calloc(size_t count, size_t bytes) {
   ++allocations;
-  return __libc_calloc(count, bytes);
+  return libcCalloc(count, bytes);
 }
 void* realloc(void* memory, size_t bytes) {
   ++allocations;
-  return __libc_realloc(memory, bytes);
+  return libcRealloc(memory, bytes);
 }
 void* aligned_alloc(size_t alignment, size_t bytes) {
   ++allocations;
-  return __libc_memalign(alignment, bytes);
+  return libcMemalign(alignment, bytes);
 }
 }
 #endif

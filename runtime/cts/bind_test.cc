@@ -15,23 +15,23 @@ class BindTest : public DeviceTest {
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped()) return;
-    rig_ = Rig::open(GetParam());
-    ASSERT_NE(rig_, nullptr);
-    entry_ = rig_->entry("prefill.16.64");
-    bindings_ = rig_->bindings(entry_);
+    rig = Rig::open(GetParam());
+    ASSERT_NE(rig, nullptr);
+    entryIndex = rig->entry("prefill.16.64");
+    bound = rig->bindings(entryIndex);
   }
 
-  SymbolBinding& at(SymbolKind kind) { return bindings_[static_cast<uint32_t>(kind)]; }
-  Status bind() { return rig_->device().bind(rig_->program(), entry_, bindings_); }
+  SymbolBinding& at(SymbolKind kind) { return bound[static_cast<uint32_t>(kind)]; }
+  Status bind() { return rig->device().bind(rig->program(), entryIndex, bound); }
   void expectRefused(const char* what) {
     const Status status = bind();
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("prefill.16.64"), HasSubstr(what)));
   }
 
-  std::unique_ptr<Rig> rig_;
-  uint32_t entry_ = 0;
-  Bindings bindings_{};
+  std::unique_ptr<Rig> rig;
+  uint32_t entryIndex = 0;
+  Bindings bound{};
 };
 
 TEST_P(BindTest, EveryMissingSymbolIsNamed) {
@@ -40,11 +40,11 @@ TEST_P(BindTest, EveryMissingSymbolIsNamed) {
       {SymbolKind::kRow0, "row0"}, {SymbolKind::kMask, "mask"},           {SymbolKind::kHidden, "hidden"},
       {SymbolKind::kKv, "kv"}};
   for (const auto& [kind, name] : symbols) {
-    bindings_ = rig_->bindings(entry_);
+    bound = rig->bindings(entryIndex);
     at(kind).bytes = 0;
     expectRefused(name);
   }
-  bindings_ = rig_->bindings(entry_);
+  bound = rig->bindings(entryIndex);
   EXPECT_TRUE(bind()) << "logits are no symbol of a prefill, and need no memory";
 }
 
@@ -70,10 +70,10 @@ TEST_P(BindTest, UnknownBufferIsRefused) {
 TEST_P(BindTest, MisalignedMemoryIsRefused) {
   at(SymbolKind::kHidden).offsetBytes += 2;
   expectRefused("multiple of 4");
-  bindings_ = rig_->bindings(entry_);
+  bound = rig->bindings(entryIndex);
   at(SymbolKind::kKv).offsetBytes += 32;
   expectRefused("multiple of 64");
-  bindings_ = rig_->bindings(entry_);
+  bound = rig->bindings(entryIndex);
   at(SymbolKind::kHidden).offsetBytes += 4;
   at(SymbolKind::kMask).offsetBytes += 1;
   EXPECT_TRUE(bind()) << "elements need their own alignment only: rows of a larger buffer can be bound";
@@ -85,24 +85,24 @@ TEST_P(BindTest, WrittenMemoryMustNotOverlap) {
 }
 
 TEST_P(BindTest, UnknownEntryAndProgramAreRefused) {
-  EXPECT_EQ(rig_->device().bind(rig_->program(), 999, bindings_).code(), Code::kInvalidArgument);
-  EXPECT_EQ(rig_->device().bind(ProgramId{999}, entry_, bindings_).code(), Code::kInvalidArgument);
+  EXPECT_EQ(rig->device().bind(rig->program(), 999, bound).code(), Code::kInvalidArgument);
+  EXPECT_EQ(rig->device().bind(ProgramId{999}, entryIndex, bound).code(), Code::kInvalidArgument);
 }
 
 TEST_P(BindTest, FailedBindKeepsTheOldOne) {
   ASSERT_TRUE(bind());
   at(SymbolKind::kIds).bytes = 0;
   EXPECT_FALSE(bind());
-  rig_->setInputs({.ids = someIds(3), .row0 = 0});
-  EXPECT_TRUE(rig_->device().submit(rig_->program(), entry_));
-  EXPECT_TRUE(rig_->device().wait());
+  rig->setInputs({.ids = someIds(3), .row0 = 0});
+  EXPECT_TRUE(rig->device().submit(rig->program(), entryIndex));
+  EXPECT_TRUE(rig->device().wait());
 }
 
 TEST_P(BindTest, FreeingABoundBufferUnbindsTheEntry) {
   ASSERT_TRUE(bind());
-  ASSERT_TRUE(rig_->device().free(at(SymbolKind::kKv).buffer));
-  rig_->setInputs({.ids = someIds(3), .row0 = 0});
-  EXPECT_EQ(rig_->device().submit(rig_->program(), entry_).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(rig->device().free(at(SymbolKind::kKv).buffer));
+  rig->setInputs({.ids = someIds(3), .row0 = 0});
+  EXPECT_EQ(rig->device().submit(rig->program(), entryIndex).code(), Code::kInvalidArgument);
   EXPECT_FALSE(bind());
 }
 

@@ -12,50 +12,50 @@ class LifecycleTest : public DeviceTest {
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped()) return;
-    rig_ = Rig::open(GetParam());
-    ASSERT_NE(rig_, nullptr);
+    rig = Rig::open(GetParam());
+    ASSERT_NE(rig, nullptr);
   }
 
-  std::unique_ptr<Rig> rig_;
+  std::unique_ptr<Rig> rig;
 };
 
 TEST_P(LifecycleTest, TwoProgramsDoNotDisturbEachOther) {
-  ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
-  const std::vector<uint32_t> expected = bitsOf(rig_->hidden(16));
+  ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
+  const std::vector<uint32_t> expected = bitsOf(rig->hidden(16));
 
   Result<blob::Blob> blob = makeTinyBlob(GetParam().program);
   ASSERT_TRUE(blob) << blob.status().toString();
-  Device& device = rig_->device();
+  Device& device = rig->device();
   const Result<ProgramId> second = device.load(*blob, {});
   ASSERT_TRUE(second) << second.status().toString();
-  EXPECT_NE(*second, rig_->program());
-  const uint32_t entry = rig_->entry("prefill.16.64");
+  EXPECT_NE(*second, rig->program());
+  const uint32_t entry = rig->entry("prefill.16.64");
   EXPECT_EQ(device.submit(*second, entry).code(), Code::kInvalidArgument) << "binds belong to one program";
-  ASSERT_TRUE(device.bind(*second, entry, rig_->bindings(entry)));
-  rig_->setInputs({.ids = someIds(16, 50), .row0 = 0});
+  ASSERT_TRUE(device.bind(*second, entry, rig->bindings(entry)));
+  rig->setInputs({.ids = someIds(16, 50), .row0 = 0});
   ASSERT_TRUE(device.submit(*second, entry));
   ASSERT_TRUE(device.wait());
-  ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
-  EXPECT_EQ(expected, bitsOf(rig_->hidden(16)));
-  ASSERT_TRUE(device.unload(rig_->program()));
-  rig_->setInputs({.ids = someIds(16), .row0 = 0});
+  ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
+  EXPECT_EQ(expected, bitsOf(rig->hidden(16)));
+  ASSERT_TRUE(device.unload(rig->program()));
+  rig->setInputs({.ids = someIds(16), .row0 = 0});
   ASSERT_TRUE(device.submit(*second, entry)) << "unloading one program leaves the other";
   ASSERT_TRUE(device.wait());
-  EXPECT_EQ(expected, bitsOf(rig_->hidden(16)));
+  EXPECT_EQ(expected, bitsOf(rig->hidden(16)));
 }
 
 TEST_P(LifecycleTest, ProfileIsEmptyBeforeAnythingRan) {
-  EXPECT_TRUE(rig_->device().profile().empty());
-  EXPECT_TRUE(rig_->device().profile().empty());
+  EXPECT_TRUE(rig->device().profile().empty());
+  EXPECT_TRUE(rig->device().profile().empty());
 }
 
 TEST_P(LifecycleTest, ProfileCountsTasks) {
   const Tokens tokens{.ids = {1}, .row0 = 0};
-  ASSERT_TRUE(rig_->run("generate.64", tokens));
-  EXPECT_TRUE(rig_->device().profile().empty()) << "the first call turns measuring on";
-  ASSERT_TRUE(rig_->run("generate.64", tokens));
-  ASSERT_TRUE(rig_->run("generate.128", tokens));
-  const std::vector<ProfileRow> rows = rig_->device().profile();
+  ASSERT_TRUE(rig->run("generate.64", tokens));
+  EXPECT_TRUE(rig->device().profile().empty()) << "the first call turns measuring on";
+  ASSERT_TRUE(rig->run("generate.64", tokens));
+  ASSERT_TRUE(rig->run("generate.128", tokens));
+  const std::vector<ProfileRow> rows = rig->device().profile();
   ASSERT_FALSE(rows.empty());
   uint64_t last = UINT64_MAX;
   bool isFound = false;
@@ -68,39 +68,39 @@ TEST_P(LifecycleTest, ProfileCountsTasks) {
     EXPECT_EQ(row.count, uint64_t{2} * kLayers * GetParam().program.lanes);
   }
   EXPECT_TRUE(isFound);
-  EXPECT_TRUE(rig_->device().profile().empty()) << "each call starts again";
-  ASSERT_TRUE(rig_->run("generate.64", tokens));
-  ASSERT_TRUE(rig_->device().unload(rig_->program()));
-  EXPECT_FALSE(rig_->device().profile().empty()) << "what an unloaded program ran still counts";
+  EXPECT_TRUE(rig->device().profile().empty()) << "each call starts again";
+  ASSERT_TRUE(rig->run("generate.64", tokens));
+  ASSERT_TRUE(rig->device().unload(rig->program()));
+  EXPECT_FALSE(rig->device().profile().empty()) << "what an unloaded program ran still counts";
 }
 
 TEST_P(LifecycleTest, ResetForgetsBindsAndFlights) {
-  Device& device = rig_->device();
-  const uint32_t entry = rig_->entry("generate.64");
-  ASSERT_TRUE(device.bind(rig_->program(), entry, rig_->bindings(entry)));
-  rig_->setInputs({.ids = {1}, .row0 = 0});
-  ASSERT_TRUE(device.submit(rig_->program(), entry));
+  Device& device = rig->device();
+  const uint32_t entry = rig->entry("generate.64");
+  ASSERT_TRUE(device.bind(rig->program(), entry, rig->bindings(entry)));
+  rig->setInputs({.ids = {1}, .row0 = 0});
+  ASSERT_TRUE(device.submit(rig->program(), entry));
   ASSERT_TRUE(device.reset());
   EXPECT_EQ(device.wait().code(), Code::kInvalidArgument);
-  EXPECT_EQ(device.submit(rig_->program(), entry).code(), Code::kInvalidArgument);
-  EXPECT_TRUE(rig_->run("generate.64")) << "buffers and programs stay";
+  EXPECT_EQ(device.submit(rig->program(), entry).code(), Code::kInvalidArgument);
+  EXPECT_TRUE(rig->run("generate.64")) << "buffers and programs stay";
 }
 
 TEST_P(LifecycleTest, AfterCloseEveryCallIsUnavailable) {
-  Device& device = rig_->device();
-  const uint32_t entry = rig_->entry("generate.64");
-  const Bindings bindings = rig_->bindings(entry);
-  ASSERT_TRUE(device.bind(rig_->program(), entry, bindings));
-  rig_->setInputs({.ids = {1}, .row0 = 0});
-  ASSERT_TRUE(device.submit(rig_->program(), entry));
+  Device& device = rig->device();
+  const uint32_t entry = rig->entry("generate.64");
+  const Bindings bindings = rig->bindings(entry);
+  ASSERT_TRUE(device.bind(rig->program(), entry, bindings));
+  rig->setInputs({.ids = {1}, .row0 = 0});
+  ASSERT_TRUE(device.submit(rig->program(), entry));
   ASSERT_TRUE(device.close()) << "even with an entry in flight";
   EXPECT_EQ(device.alloc(64).status().code(), Code::kUnavailable);
   EXPECT_EQ(device.free(bindings[0].buffer).code(), Code::kUnavailable);
   EXPECT_EQ(device.map(bindings[0].buffer).status().code(), Code::kUnavailable);
-  EXPECT_EQ(device.load(rig_->blob(), {}).status().code(), Code::kUnavailable);
-  EXPECT_EQ(device.unload(rig_->program()).code(), Code::kUnavailable);
-  EXPECT_EQ(device.bind(rig_->program(), entry, bindings).code(), Code::kUnavailable);
-  EXPECT_EQ(device.submit(rig_->program(), entry).code(), Code::kUnavailable);
+  EXPECT_EQ(device.load(rig->blob(), {}).status().code(), Code::kUnavailable);
+  EXPECT_EQ(device.unload(rig->program()).code(), Code::kUnavailable);
+  EXPECT_EQ(device.bind(rig->program(), entry, bindings).code(), Code::kUnavailable);
+  EXPECT_EQ(device.submit(rig->program(), entry).code(), Code::kUnavailable);
   EXPECT_EQ(device.wait().code(), Code::kUnavailable);
   EXPECT_EQ(device.reset().code(), Code::kUnavailable);
   EXPECT_EQ(device.close().code(), Code::kUnavailable);

@@ -25,7 +25,7 @@ struct DeviceCase {
 };
 
 /// How test messages name a case.
-inline void PrintTo(const DeviceCase& testCase, std::ostream* out) { *out << testCase.name; }
+inline std::ostream& operator<<(std::ostream& out, const DeviceCase& testCase) { return out << testCase.name; }
 
 /// Tokens of one submission: rows row0 .. row0 + ids.size() - 1.
 struct Tokens {

@@ -17,32 +17,32 @@ class SubmitTest : public DeviceTest {
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped()) return;
-    rig_ = Rig::open(GetParam());
-    ASSERT_NE(rig_, nullptr);
-    entry_ = rig_->entry("prefill.16.64");
+    rig = Rig::open(GetParam());
+    ASSERT_NE(rig, nullptr);
+    entryIndex = rig->entry("prefill.16.64");
   }
 
   // Binds, submits, expects a refusal that names both numbers, and that nothing was written.
   void expectRefused(std::string_view entry, const char* found, const char* expected) {
-    std::ranges::fill(rig_->cache(), kCanary);
-    std::ranges::fill(rig_->hidden(16), 7.0F);
-    const Status status = rig_->run(entry);
+    std::ranges::fill(rig->cache(), kCanary);
+    std::ranges::fill(rig->hidden(16), 7.0F);
+    const Status status = rig->run(entry);
     EXPECT_EQ(status.code(), Code::kOutOfRange) << status.toString();
     EXPECT_THAT(status.message(), testing::AllOf(HasSubstr(found), HasSubstr(expected)));
-    EXPECT_TRUE(std::ranges::all_of(rig_->cache(), [](std::byte b) { return b == kCanary; }));
-    EXPECT_TRUE(std::ranges::all_of(rig_->hidden(16), [](float x) { return x == 7.0F; }));
-    EXPECT_EQ(rig_->device().wait().code(), Code::kInvalidArgument) << "a refused entry is not in flight";
+    EXPECT_TRUE(std::ranges::all_of(rig->cache(), [](std::byte b) { return b == kCanary; }));
+    EXPECT_TRUE(std::ranges::all_of(rig->hidden(16), [](float x) { return x == 7.0F; }));
+    EXPECT_EQ(rig->device().wait().code(), Code::kInvalidArgument) << "a refused entry is not in flight";
   }
   void expectChunkRefused(const char* found, const char* expected) { expectRefused("prefill.16.64", found, expected); }
 
-  std::unique_ptr<Rig> rig_;
-  uint32_t entry_ = 0;
+  std::unique_ptr<Rig> rig;
+  uint32_t entryIndex = 0;
 };
 
 TEST_P(SubmitTest, ValidMustBeOneToRows) {
-  rig_->setInputs({.ids = someIds(16), .row0 = 0});
+  rig->setInputs({.ids = someIds(16), .row0 = 0});
   for (const int32_t valid : {0, -1, 17, INT32_MAX, INT32_MIN}) {
-    rig_->ints(SymbolKind::kValid)[0] = valid;
+    rig->ints(SymbolKind::kValid)[0] = valid;
     expectChunkRefused(std::to_string(valid).c_str(), "1..16");
   }
 }
@@ -51,63 +51,63 @@ TEST_P(SubmitTest, ChunkMustFitTheCache) {
   for (const uint32_t rows : kChunks) {
     const std::string name = "prefill." + std::to_string(rows) + ".128";
     for (int32_t row0 = kKvRows - 17; row0 <= static_cast<int32_t>(kKvRows); ++row0) {
-      rig_->setInputs({.ids = someIds(1), .row0 = 0});
-      rig_->ints(SymbolKind::kRow0)[0] = row0;
+      rig->setInputs({.ids = someIds(1), .row0 = 0});
+      rig->ints(SymbolKind::kRow0)[0] = row0;
       if (row0 + rows <= kKvRows) {
-        EXPECT_TRUE(rig_->run(name)) << name << " row0 " << row0;
+        EXPECT_TRUE(rig->run(name)) << name << " row0 " << row0;
       } else {
         expectRefused(name, std::to_string(row0).c_str(), ("0.." + std::to_string(kKvRows - rows)).c_str());
       }
     }
   }
   for (const int32_t row0 : {-1, INT32_MIN, INT32_MAX}) {
-    rig_->ints(SymbolKind::kRow0)[0] = row0;
+    rig->ints(SymbolKind::kRow0)[0] = row0;
     expectChunkRefused(std::to_string(row0).c_str(), "0..112");
   }
 }
 
 TEST_P(SubmitTest, ContextMustHoldTheTokens) {
-  rig_->setInputs({.ids = someIds(16), .row0 = 48});
-  EXPECT_TRUE(rig_->run("prefill.16.64"));
-  rig_->setInputs({.ids = someIds(16), .row0 = 49});
+  rig->setInputs({.ids = someIds(16), .row0 = 48});
+  EXPECT_TRUE(rig->run("prefill.16.64"));
+  rig->setInputs({.ids = someIds(16), .row0 = 49});
   expectChunkRefused("65", "1..64");
-  rig_->setInputs({.ids = someIds(1), .row0 = 64});
+  rig->setInputs({.ids = someIds(1), .row0 = 64});
   expectRefused("generate.64", "65", "1..64");
 }
 
 TEST_P(SubmitTest, IdsMustBeInTheVocabulary) {
   for (const int32_t id : {-1, static_cast<int32_t>(kVocab), INT32_MIN, INT32_MAX}) {
-    rig_->setInputs({.ids = someIds(5), .row0 = 0});
-    rig_->ints(SymbolKind::kIds)[4] = id;
+    rig->setInputs({.ids = someIds(5), .row0 = 0});
+    rig->ints(SymbolKind::kIds)[4] = id;
     expectChunkRefused(std::to_string(id).c_str(), "0..79");
   }
 }
 
 TEST_P(SubmitTest, PositionsMustBeInTheCache) {
   for (const int32_t position : {-1, static_cast<int32_t>(kKvRows)}) {
-    rig_->setInputs({.ids = someIds(5), .row0 = 0});
-    rig_->ints(SymbolKind::kPositions)[0] = position;
+    rig->setInputs({.ids = someIds(5), .row0 = 0});
+    rig->ints(SymbolKind::kPositions)[0] = position;
     expectChunkRefused(std::to_string(position).c_str(), "0..127");
   }
 }
 
 TEST_P(SubmitTest, UnboundUnknownAndDoubleSubmitsAreRefused) {
-  Device& device = rig_->device();
+  Device& device = rig->device();
   EXPECT_EQ(device.wait().code(), Code::kInvalidArgument) << "wait without submit";
-  EXPECT_EQ(device.submit(rig_->program(), entry_).code(), Code::kInvalidArgument) << "not bound";
-  EXPECT_EQ(device.submit(rig_->program(), 999).code(), Code::kInvalidArgument);
-  EXPECT_EQ(device.submit(ProgramId{999}, entry_).code(), Code::kInvalidArgument);
-  const Bindings bindings = rig_->bindings(entry_);
-  ASSERT_TRUE(device.bind(rig_->program(), entry_, bindings));
-  rig_->setInputs({.ids = someIds(4), .row0 = 0});
-  ASSERT_TRUE(device.submit(rig_->program(), entry_));
-  EXPECT_EQ(device.submit(rig_->program(), entry_).code(), Code::kUnavailable) << "one entry may be in flight";
-  EXPECT_EQ(device.bind(rig_->program(), entry_, bindings).code(), Code::kUnavailable);
+  EXPECT_EQ(device.submit(rig->program(), entryIndex).code(), Code::kInvalidArgument) << "not bound";
+  EXPECT_EQ(device.submit(rig->program(), 999).code(), Code::kInvalidArgument);
+  EXPECT_EQ(device.submit(ProgramId{999}, entryIndex).code(), Code::kInvalidArgument);
+  const Bindings bindings = rig->bindings(entryIndex);
+  ASSERT_TRUE(device.bind(rig->program(), entryIndex, bindings));
+  rig->setInputs({.ids = someIds(4), .row0 = 0});
+  ASSERT_TRUE(device.submit(rig->program(), entryIndex));
+  EXPECT_EQ(device.submit(rig->program(), entryIndex).code(), Code::kUnavailable) << "one entry may be in flight";
+  EXPECT_EQ(device.bind(rig->program(), entryIndex, bindings).code(), Code::kUnavailable);
   EXPECT_EQ(device.free(bindings[0].buffer).code(), Code::kUnavailable);
-  EXPECT_EQ(device.unload(rig_->program()).code(), Code::kUnavailable);
+  EXPECT_EQ(device.unload(rig->program()).code(), Code::kUnavailable);
   EXPECT_TRUE(device.wait());
   EXPECT_EQ(device.wait().code(), Code::kInvalidArgument);
-  EXPECT_TRUE(device.submit(rig_->program(), entry_)) << "a bind holds until the next one";
+  EXPECT_TRUE(device.submit(rig->program(), entryIndex)) << "a bind holds until the next one";
   EXPECT_TRUE(device.wait());
 }
 

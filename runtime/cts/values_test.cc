@@ -20,8 +20,8 @@ class ValuesTest : public DeviceTest {
   void SetUp() override {
     DeviceTest::SetUp();
     if (IsSkipped()) return;
-    rig_ = Rig::open(GetParam());
-    ASSERT_NE(rig_, nullptr);
+    rig = Rig::open(GetParam());
+    ASSERT_NE(rig, nullptr);
   }
 
   // Prefill of all tokens in one chunk, then the head of its last row.
@@ -38,63 +38,63 @@ class ValuesTest : public DeviceTest {
     return bitsOf(rig.logits(1));
   }
 
-  std::unique_ptr<Rig> rig_;
+  std::unique_ptr<Rig> rig;
 };
 
 TEST_P(ValuesTest, LogitsAreFiniteAndNotFlat) {
-  lastLogitsByGenerate(*rig_, {.ids = someIds(20), .row0 = 0});
-  const std::span<float> logits = rig_->logits(1);
+  lastLogitsByGenerate(*rig, {.ids = someIds(20), .row0 = 0});
+  const std::span<float> logits = rig->logits(1);
   EXPECT_TRUE(std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }));
   const auto [low, high] = std::ranges::minmax(logits);
   EXPECT_GT(high - low, 0.5F);
 }
 
 TEST_P(ValuesTest, LogitsDependOnEarlierTokens) {
-  const Bits first = lastLogitsByGenerate(*rig_, {.ids = {3, 5, 7}, .row0 = 0});
-  EXPECT_NE(first, lastLogitsByGenerate(*rig_, {.ids = {4, 5, 7}, .row0 = 0}));
-  EXPECT_NE(first, lastLogitsByGenerate(*rig_, {.ids = {5, 3, 7}, .row0 = 0})) << "the order of tokens";
+  const Bits first = lastLogitsByGenerate(*rig, {.ids = {3, 5, 7}, .row0 = 0});
+  EXPECT_NE(first, lastLogitsByGenerate(*rig, {.ids = {4, 5, 7}, .row0 = 0}));
+  EXPECT_NE(first, lastLogitsByGenerate(*rig, {.ids = {5, 3, 7}, .row0 = 0})) << "the order of tokens";
 }
 
 TEST_P(ValuesTest, ChunksAndStepsGiveTheSameBits) {
   for (const uint32_t count : {1U, 15U, 16U}) {
     const Tokens tokens{.ids = someIds(count), .row0 = 0};
-    const Bits steps = lastLogitsByGenerate(*rig_, tokens);
-    EXPECT_EQ(steps, lastLogitsByChunk(*rig_, "prefill.16.64", tokens)) << count;
-    EXPECT_EQ(steps, lastLogitsByChunk(*rig_, "prefill.64.64", tokens)) << count;
+    const Bits steps = lastLogitsByGenerate(*rig, tokens);
+    EXPECT_EQ(steps, lastLogitsByChunk(*rig, "prefill.16.64", tokens)) << count;
+    EXPECT_EQ(steps, lastLogitsByChunk(*rig, "prefill.64.64", tokens)) << count;
   }
   const std::vector<int32_t> ids = someIds(50);
-  const Bits whole = lastLogitsByChunk(*rig_, "prefill.64.64", {.ids = ids, .row0 = 0});
-  ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = {ids.begin(), ids.begin() + 16}, .row0 = 0}));
-  ASSERT_TRUE(rig_->run("prefill.16.128", {.ids = {ids.begin() + 16, ids.begin() + 29}, .row0 = 16}));
-  ASSERT_TRUE(rig_->generateAll({.ids = {ids[29]}, .row0 = 29}));
-  EXPECT_EQ(whole, lastLogitsByChunk(*rig_, "prefill.64.128", {.ids = {ids.begin() + 30, ids.end()}, .row0 = 30}));
+  const Bits whole = lastLogitsByChunk(*rig, "prefill.64.64", {.ids = ids, .row0 = 0});
+  ASSERT_TRUE(rig->run("prefill.16.64", {.ids = {ids.begin(), ids.begin() + 16}, .row0 = 0}));
+  ASSERT_TRUE(rig->run("prefill.16.128", {.ids = {ids.begin() + 16, ids.begin() + 29}, .row0 = 16}));
+  ASSERT_TRUE(rig->generateAll({.ids = {ids[29]}, .row0 = 29}));
+  EXPECT_EQ(whole, lastLogitsByChunk(*rig, "prefill.64.128", {.ids = {ids.begin() + 30, ids.end()}, .row0 = 30}));
 }
 
 TEST_P(ValuesTest, ContextsGiveTheSameBits) {
-  ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
+  ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
   const Tokens next{.ids = {9}, .row0 = 16};
-  ASSERT_TRUE(rig_->run("generate.64", next));
-  const Bits small = bitsOf(rig_->logits(1));
-  ASSERT_TRUE(rig_->run("generate.128", next));
-  EXPECT_EQ(small, bitsOf(rig_->logits(1)));
+  ASSERT_TRUE(rig->run("generate.64", next));
+  const Bits small = bitsOf(rig->logits(1));
+  ASSERT_TRUE(rig->run("generate.128", next));
+  EXPECT_EQ(small, bitsOf(rig->logits(1)));
 }
 
 TEST_P(ValuesTest, HeadRowsGiveTheSameBits) {
-  ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
-  const std::vector<float> hidden(rig_->hidden(16).begin(), rig_->hidden(16).end());
-  ASSERT_TRUE(rig_->run("head.16"));
-  const std::vector<float> all(rig_->logits(16).begin(), rig_->logits(16).end());
+  ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
+  const std::vector<float> hidden(rig->hidden(16).begin(), rig->hidden(16).end());
+  ASSERT_TRUE(rig->run("head.16"));
+  const std::vector<float> all(rig->logits(16).begin(), rig->logits(16).end());
   for (uint32_t row = 0; row < 16; ++row) {
-    std::copy_n(hidden.begin() + row * kEmbed, kEmbed, rig_->hidden(1).begin());
-    ASSERT_TRUE(rig_->run("head.1"));
-    EXPECT_EQ(bitsOf(rig_->logits(1)), bitsOf(std::span(all).subspan(row * kVocab, kVocab))) << row;
+    std::copy_n(hidden.begin() + row * kEmbed, kEmbed, rig->hidden(1).begin());
+    ASSERT_TRUE(rig->run("head.1"));
+    EXPECT_EQ(bitsOf(rig->logits(1)), bitsOf(std::span(all).subspan(row * kVocab, kVocab))) << row;
   }
 }
 
 TEST_P(ValuesTest, RepeatsAndNewDevicesGiveTheSameBits) {
   const Tokens tokens{.ids = someIds(23), .row0 = 0};
-  const Bits first = lastLogitsByGenerate(*rig_, tokens);
-  EXPECT_EQ(first, lastLogitsByGenerate(*rig_, tokens));
+  const Bits first = lastLogitsByGenerate(*rig, tokens);
+  EXPECT_EQ(first, lastLogitsByGenerate(*rig, tokens));
   std::unique_ptr<Rig> other = Rig::open(GetParam());
   ASSERT_NE(other, nullptr);
   EXPECT_EQ(first, lastLogitsByGenerate(*other, tokens));
@@ -102,7 +102,7 @@ TEST_P(ValuesTest, RepeatsAndNewDevicesGiveTheSameBits) {
 
 TEST_P(ValuesTest, ThreadCountsGiveTheSameBits) {
   const Tokens tokens{.ids = someIds(23), .row0 = 0};
-  const Bits expected = lastLogitsByGenerate(*rig_, tokens);
+  const Bits expected = lastLogitsByGenerate(*rig, tokens);
   for (uint32_t threads = 1; threads <= GetParam().program.lanes; ++threads) {
     std::unique_ptr<Rig> rig = Rig::open(GetParam(), {.threads = threads});
     ASSERT_NE(rig, nullptr);
@@ -113,19 +113,19 @@ TEST_P(ValuesTest, ThreadCountsGiveTheSameBits) {
 TEST_P(ValuesTest, PoisonInUnusedRowsChangesNothing) {
   const Tokens prompt{.ids = someIds(11), .row0 = 0};
   const Tokens next{.ids = {9}, .row0 = 11};
-  ASSERT_TRUE(rig_->run("prefill.16.64", prompt));
-  ASSERT_TRUE(rig_->run("generate.64", next));
-  const Bits expected = bitsOf(rig_->logits(1));
+  ASSERT_TRUE(rig->run("prefill.16.64", prompt));
+  ASSERT_TRUE(rig->run("generate.64", next));
+  const Bits expected = bitsOf(rig->logits(1));
 
-  const bool isHalf = rig_->cacheElementBytes() == 2;
+  const bool isHalf = rig->cacheElementBytes() == 2;
   for (const uint32_t pattern : {isHalf ? 0x7E007E00U : 0x7FC00000U, isHalf ? 0xFC00FC00U : 0xFF800000U}) {
-    for (size_t i = 0; i < rig_->cache().size(); i += 4) std::memcpy(rig_->cache().data() + i, &pattern, 4);
-    ASSERT_TRUE(rig_->run("prefill.16.128", prompt));
+    for (size_t i = 0; i < rig->cache().size(); i += 4) std::memcpy(rig->cache().data() + i, &pattern, 4);
+    ASSERT_TRUE(rig->run("prefill.16.128", prompt));
     for (uint32_t row = 11; row < 16; ++row) {
-      std::fill_n(rig_->hidden(64).begin() + row * kEmbed, kEmbed, std::numeric_limits<float>::quiet_NaN());
+      std::fill_n(rig->hidden(64).begin() + row * kEmbed, kEmbed, std::numeric_limits<float>::quiet_NaN());
     }
-    ASSERT_TRUE(rig_->run("generate.64", next));
-    EXPECT_EQ(expected, bitsOf(rig_->logits(1)));
+    ASSERT_TRUE(rig->run("generate.64", next));
+    EXPECT_EQ(expected, bitsOf(rig->logits(1)));
   }
 }
 
@@ -133,13 +133,13 @@ TEST_P(ValuesTest, MaskedRowsDoNotMatter) {
   // Rows 4..6 masked: whatever they hold, the token at row 7 sees the same.
   Bits seen;
   for (const uint32_t first : {20U, 40U}) {
-    ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = someIds(4), .row0 = 0}));
-    ASSERT_TRUE(rig_->run("prefill.16.64", {.ids = someIds(3, first), .row0 = 4}));
-    rig_->setInputs({.ids = {9}, .row0 = 7});
-    std::memset(reinterpret_cast<std::byte*>(rig_->ints(SymbolKind::kMask).data()) + 4, 0, 3);
-    ASSERT_TRUE(rig_->run("generate.64"));
-    if (seen.empty()) seen = bitsOf(rig_->logits(1));
-    EXPECT_EQ(seen, bitsOf(rig_->logits(1)));
+    ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(4), .row0 = 0}));
+    ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(3, first), .row0 = 4}));
+    rig->setInputs({.ids = {9}, .row0 = 7});
+    std::memset(reinterpret_cast<std::byte*>(rig->ints(SymbolKind::kMask).data()) + 4, 0, 3);
+    ASSERT_TRUE(rig->run("generate.64"));
+    if (seen.empty()) seen = bitsOf(rig->logits(1));
+    EXPECT_EQ(seen, bitsOf(rig->logits(1)));
   }
 }
 
@@ -150,33 +150,33 @@ TEST_P(ValuesTest, OnlyTheRowsOfTheTokensAreWritten) {
     std::string entry;
     uint32_t rows;
   };
-  const uint64_t rowBytes = uint64_t{kHeadDim} * rig_->cacheElementBytes();
+  const uint64_t rowBytes = uint64_t{kHeadDim} * rig->cacheElementBytes();
   for (const Run& run : {Run{"generate.128", 1}, Run{"prefill.16.128", 16}, Run{"prefill.64.128", 64}}) {
     for (uint32_t row0 = kKvRows - 17; row0 < kKvRows; ++row0) {
       const uint32_t start = run.rows == 64 ? row0 - 47 : row0;
       if (start + run.rows > kKvRows) continue;
       for (const uint32_t valid : {1U, run.rows}) {
-        std::ranges::fill(rig_->cache(), kCanary);
-        ASSERT_TRUE(rig_->run(run.entry, {.ids = someIds(valid), .row0 = start}));
-        for (uint64_t at = 0; at < rig_->cache().size(); at += rowBytes) {
+        std::ranges::fill(rig->cache(), kCanary);
+        ASSERT_TRUE(rig->run(run.entry, {.ids = someIds(valid), .row0 = start}));
+        for (uint64_t at = 0; at < rig->cache().size(); at += rowBytes) {
           const uint64_t row = at / rowBytes % kKvRows;
-          const auto bytes = rig_->cache().subspan(at, rowBytes);
+          const auto bytes = rig->cache().subspan(at, rowBytes);
           const bool isIntact = std::ranges::all_of(bytes, [](std::byte b) { return b == kCanary; });
           ASSERT_EQ(isIntact, row < start || row >= start + valid)
               << run.entry << " row0 " << start << " valid " << valid << ": slot " << at / rowBytes / kKvRows << " row "
               << row;
         }
-        ASSERT_TRUE(rig_->marginsIntact()) << run.entry << " row0 " << start;
+        ASSERT_TRUE(rig->marginsIntact()) << run.entry << " row0 " << start;
       }
     }
   }
 }
 
 TEST_P(ValuesTest, HeadsWriteTheirLogitsOnly) {
-  std::ranges::fill(rig_->hidden(16), 0.5F);
+  std::ranges::fill(rig->hidden(16), 0.5F);
   for (const char* head : {"head.1", "head.16"}) {
-    ASSERT_TRUE(rig_->run(head));
-    EXPECT_TRUE(rig_->marginsIntact()) << head;
+    ASSERT_TRUE(rig->run(head));
+    EXPECT_TRUE(rig->marginsIntact()) << head;
   }
 }
 
