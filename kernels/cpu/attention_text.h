@@ -80,7 +80,7 @@ FIRN_INLINE F32 scoreRows(const float* query, const float* blockK, size_t dim) {
   for (F32& a : acc) a = splat(0);
   for (size_t d = 0; d < dim; d += 16) {
     const F32 q = load(query + d);
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (size_t j = 0; j < 16; ++j) acc[j] = fma(q, load(blockK + j * dim + d), acc[j]);
   }
   return sumEach(acc);
@@ -150,7 +150,7 @@ FIRN_INLINE void mergeValues(const AttentionArgs& args, const HeadGroup& group, 
     const size_t j = block.visibleRow[i];
     F32 values[kVectors];
     for (int c = 0; c < kVectors; ++c) values[c] = load(v + 16 * c);
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
       const F32 weight = splat(weights[t][j]);
       for (int c = 0; c < kVectors; ++c) acc[t][c] = fma(weight, values[c], acc[t][c]);

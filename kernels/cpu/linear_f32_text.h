@@ -33,9 +33,9 @@ void floatTile(const LinearF32Args& args, size_t row, size_t panel) {
   }
   for (size_t k = 0; k < args.columns; ++k) {
     F32 w[kPanels];
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int r = 0; r < kPanels; ++r) w[r] = Weight::load16(weight + r * panelBytes + k * kStep);
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
       const F32 x = splat(in[t * args.in.rowStride + k]);
       for (int r = 0; r < kPanels; ++r) acc[t][r] = fma(x, w[r], acc[t][r]);

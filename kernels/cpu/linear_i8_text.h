@@ -37,7 +37,7 @@ FIRN_INLINE I32 packedDot(const uint8_t* weight, const ConstCodes& in, const int
   I32 planes[kPlanes];
   for (int p = 0; p < kPlanes; ++p) planes[p] = p == kPlanes - 1 ? groupStart<Format>(sum) : splatInt(0);
   if constexpr (Format::kNibbles) {
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int j = 0; j < 4; ++j) {
       const Bytes packed = loadBytes(weight + j * kRowsOf4);
       const Bytes low = lowNibbles(packed);
@@ -49,7 +49,7 @@ FIRN_INLINE I32 packedDot(const uint8_t* weight, const ConstCodes& in, const int
       }
     }
   } else {
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int j = 0; j < 8; ++j) {
       const Bytes w = loadBytes(weight + j * kRowsOf4);
       for (int p = 0; p < kPlanes; ++p) {
@@ -129,18 +129,18 @@ template <class Format, int kPlanes, int kPanels, int kRows>
 FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const ConstCodes& in, const int8_t* x,
                           const int32_t* sums, I32 (&dots)[kRows][kPanels]) {
   I32 planes[kRows][kPanels][kPlanes];
-#pragma clang loop unroll(full)
+  FIRN_UNROLL
   for (int t = 0; t < kRows; ++t) {
     const I32 start = groupStart<Format>(sums[t * in.groupStride]);
     for (int r = 0; r < kPanels; ++r) {
       for (int p = 0; p < kPlanes; ++p) planes[t][r][p] = p == kPlanes - 1 ? start : splatInt(0);
     }
   }
-#pragma clang loop unroll(full)
+  FIRN_UNROLL
   for (int j = 0; j < 8; ++j) {
     Bytes w[kPanels];
     for (int r = 0; r < kPanels; ++r) w[r] = loadBytes(codes[j][r]);
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
       for (int p = 0; p < kPlanes; ++p) {
         const Quad quad = loadQuad(x + t * in.rowStride + p * in.planeStride + 4 * j);
@@ -172,7 +172,7 @@ void tile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const T
   for (size_t g = 0; g < place.groups; ++g) {
     I32 dots[kRows][kPanels];
     tileDots<Format, kPlanes, kPanels, kRows>(block.codes[g], in, codes + g * kGroup, sums + g, dots);
-#pragma clang loop unroll(full)
+    FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
       const F32 scale = splat(scales[t * in.groupStride + g]);
       const F32 sum = toFloat(splatInt(sums[t * in.groupStride + g]));

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#define FIRN_INLINE inline __attribute__((always_inline))
+#include "kernels/cpu/text_macros.h"
 
 namespace firn::cpu {
 namespace {

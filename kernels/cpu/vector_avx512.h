@@ -7,17 +7,26 @@
 #include <cstddef>
 #include <cstdint>
 
-#define FIRN_INLINE inline __attribute__((always_inline))
+#include "kernels/cpu/text_macros.h"
 
 namespace firn::cpu {
 namespace {
 
+#ifdef FIRN_KERNELS_SMALL
+constexpr int kTilePanels = 2;
+constexpr int kTileTokens1 = 2;
+constexpr int kTileTokens2 = 2;
+constexpr int kFloatPanels = 2;
+constexpr int kFloatTokens = 2;
+constexpr int kAttentionRows = 2;
+#else
 constexpr int kTilePanels = 2;
 constexpr int kTileTokens1 = 6;  // 12 float and 12 integer accumulators, 2 weights, the rest operands
 constexpr int kTileTokens2 = 4;  // 8 float and 16 integer accumulators
 constexpr int kFloatPanels = 8;
 constexpr int kFloatTokens = 6;
 constexpr int kAttentionRows = 4;
+#endif
 
 struct F32 {
   __m512 v;

@@ -8,8 +8,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-
-#define FIRN_INLINE inline __attribute__((always_inline))
+#include "kernels/cpu/text_macros.h"
 
 namespace firn::cpu {
 namespace {
