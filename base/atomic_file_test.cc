@@ -20,19 +20,19 @@ std::string contentOf(const std::filesystem::path& path) {
 class AtomicFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("firn_atomic_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
+    folder = std::filesystem::temp_directory_path() / ("firn_atomic_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
   size_t fileCount() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path folder;
 };
 
 TEST_F(AtomicFileTest, AppearsOnlyOnCommit) {
-  const auto path = folder_ / "out";
+  const auto path = folder / "out";
   std::ofstream(path) << "old";
   auto file = AtomicFile::create(path.string());
   ASSERT_TRUE(file.isOk());
@@ -48,7 +48,7 @@ TEST_F(AtomicFileTest, AppearsOnlyOnCommit) {
 
 TEST_F(AtomicFileTest, LeavesNothingBehindWhenDropped) {
   {
-    auto file = AtomicFile::create((folder_ / "out").string());
+    auto file = AtomicFile::create((folder / "out").string());
     ASSERT_TRUE(file.isOk());
     ASSERT_TRUE(file->append(bytesOf("half")).isOk());
     AtomicFile moved = *std::move(file);
@@ -58,7 +58,7 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWhenDropped) {
 }
 
 TEST_F(AtomicFileTest, TwoWritersDoNotDisturbEachOther) {
-  const std::string path = (folder_ / "out").string();
+  const std::string path = (folder / "out").string();
   auto first = AtomicFile::create(path);
   auto second = AtomicFile::create(path);
   ASSERT_TRUE(first.isOk() && second.isOk());
@@ -71,8 +71,8 @@ TEST_F(AtomicFileTest, TwoWritersDoNotDisturbEachOther) {
 }
 
 TEST_F(AtomicFileTest, NamesWhatIsWrong) {
-  EXPECT_EQ(AtomicFile::create((folder_ / "no" / "out").string()).status().code(), Code::kNotFound);
-  EXPECT_EQ(AtomicFile::create(folder_.string()).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(AtomicFile::create((folder / "no" / "out").string()).status().code(), Code::kNotFound);
+  EXPECT_EQ(AtomicFile::create(folder.string()).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -16,13 +16,13 @@ namespace {
 class MappedFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("firn_mapped_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
+    folder = std::filesystem::temp_directory_path() / ("firn_mapped_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
 
-  std::filesystem::path folder_;
+  std::filesystem::path folder;
 };
 
 TEST_F(MappedFileTest, GivesTheBytesAndSurvivesMoveAndRemoval) {
@@ -55,7 +55,7 @@ TEST_F(MappedFileTest, EmptyFileIsAnEmptySpan) {
 TEST_F(MappedFileTest, RefusesWhatIsNoRegularFileByName) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   for (const auto& [name, code] : {std::pair{path("missing"), Code::kNotFound},
-                                   {folder_.string(), Code::kInvalidArgument},
+                                   {folder.string(), Code::kInvalidArgument},
                                    {path("pipe"), Code::kInvalidArgument},
                                    {std::string("/dev/null"), Code::kInvalidArgument}}) {
     auto file = MappedFile::open(name);

@@ -22,13 +22,13 @@ namespace {
 class BlobTest : public testing::TestWithParam<Target> {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("firn_blob_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
+    folder = std::filesystem::temp_directory_path() / ("firn_blob_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
 
   std::string write(const std::string& name, const Contents& contents) const {
-    const std::string path = (folder_ / name).string();
+    const std::string path = (folder / name).string();
     auto writer = Writer::create(path, contents);
     EXPECT_TRUE(writer.isOk()) << writer.status().toString();
     if (!writer.isOk()) return path;
@@ -38,7 +38,7 @@ class BlobTest : public testing::TestWithParam<Target> {
     return path;
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path folder;
 };
 
 std::string contentOf(const std::string& path) {
@@ -157,7 +157,7 @@ TEST_P(BlobTest, AnyFlippedByteOutsideTheWeightsIsRefused) {
 }
 
 TEST_P(BlobTest, OpenNamesTheFile) {
-  const std::string path = (folder_ / "x.firn").string();
+  const std::string path = (folder / "x.firn").string();
   EXPECT_EQ(Blob::open(path).status().code(), Code::kNotFound);
   std::ofstream(path) << "";
   const auto empty = Blob::open(path);
@@ -165,7 +165,7 @@ TEST_P(BlobTest, OpenNamesTheFile) {
   EXPECT_NE(empty.status().message().find(path), std::string::npos) << empty.status().toString();
   std::ofstream(path) << std::string(5000, 'x');
   EXPECT_NE(Blob::open(path).status().message().find("ELF"), std::string::npos);
-  EXPECT_EQ(Blob::open(folder_.string()).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Blob::open(folder.string()).status().code(), Code::kInvalidArgument);
 }
 
 TEST(Writer, RefusesWrongWeightsAndABadProgram) {
