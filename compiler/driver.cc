@@ -42,6 +42,11 @@ Status checkOptions(const CompileOptions& options) {
   bool writes = options.stopAfter.empty() || options.stopAfter == kPhases[std::size(kPhases) - 1];
   if (writes && options.outputPath.empty()) return invalidArgument("no output file is named: give -o FILE.firn");
   std::error_code ignored;
+  // The finished blob takes the place of what has its name, which must not be a device such as /dev/null.
+  const std::filesystem::file_status existing = std::filesystem::status(options.outputPath, ignored);
+  if (writes && std::filesystem::exists(existing) && !std::filesystem::is_regular_file(existing)) {
+    return invalidArgument(concat("the output '", options.outputPath, "' exists and is no regular file"));
+  }
   if (writes && std::filesystem::equivalent(options.modelPath, options.outputPath, ignored)) {
     return invalidArgument(concat("the output '", options.outputPath, "' is the model file itself"));
   }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -245,6 +246,17 @@ TEST_F(DriverTest, BadOptionsAreNamed) {
   EXPECT_THAT(refusal([](CompileOptions& o) { o.prefillChunks = {65}; }), HasSubstr("--prefill-chunks"));
   EXPECT_THAT(refusal([](CompileOptions& o) { o.outputPath = kLlama; }), HasSubstr("the model file itself"));
   EXPECT_THAT(filesLeft(), ElementsAre());
+}
+
+TEST_F(DriverTest, WhatIsNoRegularFileIsNotReplaced) {
+  CompileOptions options = small(kLlama, "cpu");
+  ASSERT_EQ(mkfifo(options.outputPath.c_str(), 0600), 0);
+  Status status = compile(options, nullptr);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("no regular file"));
+  EXPECT_TRUE(fs::is_fifo(options.outputPath));
+  options.outputPath = folder_.string();
+  EXPECT_EQ(compile(options, nullptr).code(), Code::kInvalidArgument);
 }
 
 TEST_F(DriverTest, FailureLeavesAnOlderBlobUntouched) {
