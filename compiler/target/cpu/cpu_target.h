@@ -1,5 +1,5 @@
 // The target `cpu`: work split among lanes by heads and columns, activations quantized, weights in panels.
-// docs/decisions explains the split; docs/arithmetic.md the numbers.
+// docs/decisions/0004-cpu-lanes.md explains the split, docs/arithmetic.md the numbers.
 #pragma once
 
 #include "compiler/target/body_lowering.h"
