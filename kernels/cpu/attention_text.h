@@ -15,6 +15,7 @@ constexpr int32_t kNeverSeen = 0x7FFFFFFF;
 
 /// A KV head, the query heads that use it, and its part of the workspace.
 struct HeadGroup {
+  const AttentionArgs& args;
   const uint16_t* k;
   const uint16_t* v;
   uint32_t firstHead;  ///< of q
@@ -29,10 +30,11 @@ struct HeadGroup {
 
 /// One KV block: which of its rows the mask shows.
 struct Block {
-  size_t start;                ///< absolute row
-  uint32_t visible;            ///< rows with mask != 0
-  int32_t index[kBlock];       ///< row - start where the mask is set, else kNeverSeen
-  uint8_t visibleRow[kBlock];  ///< row - start of each visible row, ascending
+  size_t start;                       ///< absolute row
+  uint32_t visible;                   ///< rows with mask != 0
+  int32_t index[kBlock];              ///< row - start where the mask is set, else kNeverSeen
+  uint8_t visibleRow[kBlock];         ///< row - start of each visible row, ascending
+  uint8_t visibleBefore[kBlock + 1];  ///< visible rows below start + j
 };
 
 /// kAttentionRows query vectors at most that see the same rows of a block.
@@ -50,13 +52,16 @@ FIRN_INLINE bool scanBlock(const AttentionArgs& args, size_t start, Block& block
   for (size_t j = 0; j < kBlock; ++j) {
     const bool seen = start + j < end && args.mask[start + j] != 0;
     block.index[j] = seen ? static_cast<int32_t>(j) : kNeverSeen;
+    block.visibleBefore[j] = static_cast<uint8_t>(block.visible);
     if (seen) block.visibleRow[block.visible++] = static_cast<uint8_t>(j);
   }
+  block.visibleBefore[kBlock] = static_cast<uint8_t>(block.visible);
   return block.visible > 0;
 }
 
 /// Converts the visible rows to fp32, padded with zeros to whole vectors. No other row is read.
-FIRN_INLINE void loadBlock(const AttentionArgs& args, const HeadGroup& group, const Block& block) {
+FIRN_INLINE void loadBlock(const HeadGroup& group, const Block& block) {
+  const AttentionArgs& args = group.args;
   const size_t dim = group.paddedDim;
   for (size_t j = 0; j < kBlock; ++j) {
     if (block.index[j] != kNeverSeen) continue;
@@ -86,61 +91,69 @@ FIRN_INLINE F32 scoreRows(const float* query, const float* blockK, size_t dim) {
   return sumEach(acc);
 }
 
-/// Softmax partial of one query vector: weights[j] = exp(score_j - max), 0 for rows that it does not see.
-FIRN_INLINE void blockSoftmax(const HeadGroup& group, const Block& block, const QueryTile& tile, const float* query,
-                              float scale, float* weights, float& max, float& total) {
-  const F32 lowest = splat(-__builtin_inff());
-  F32 largest = lowest;
-  const size_t end = static_cast<size_t>(tile.limit);
-  for (size_t j = 0; j < end; j += 16) {
-    const F32 score = mul(scoreRows(query, group.blockK + j * group.paddedDim, group.paddedDim), splat(scale));
-    const F32 seen = ifLessInt(loadInt(block.index + j), splatInt(tile.limit), score, lowest);
-    store(weights + j, seen);
-    largest = ifLess(largest, seen, seen, largest);
-  }
-  max = maximum(largest);
-  F32 lanes = splat(0);
-  for (size_t j = 0; j < end; j += 16) {
-    const F32 weight = exp(sub(load(weights + j), splat(max)));
-    store(weights + j, weight);
-    lanes = add(lanes, weight);
-  }
-  total = sum(lanes);
-}
-
-/// How a block's partial enters the sums so far: old * oldFactor + partial * newFactor.
-struct Merge {
+/// What a block adds to one query vector: a softmax partial, and how it enters the sums so far, which is
+/// old * oldFactor + partial * newFactor.
+struct Partial {
+  alignas(64) float weights[kBlock];  ///< exp(score - max); 0 for rows that are not seen
+  float max;
+  float total;  ///< of the weights
   float oldFactor;
   float newFactor;
   bool isFirst;  ///< nothing before: the partial is taken as it is
 };
 
-/// Updates maximum and sum of query vector `u`.
-FIRN_INLINE Merge mergeSums(const HeadGroup& group, size_t u, float max, float total) {
-  float& oldMax = group.maxima[u];
-  float& oldTotal = group.sums[u];
-  if (oldTotal == 0.0F) {
-    oldMax = max;
-    oldTotal = total;
-    return {0, 1, true};
+/// Weights, maximum and total of the query vector in group.query.
+FIRN_INLINE void blockSoftmax(const HeadGroup& group, const Block& block, const QueryTile& tile, Partial& partial) {
+  const F32 lowest = splat(-__builtin_inff());
+  const F32 scale = splat(group.args.scale);
+  F32 largest = lowest;
+  const size_t end = static_cast<size_t>(tile.limit);
+  for (size_t j = 0; j < end; j += 16) {
+    const float* k = group.blockK + j * group.paddedDim;
+    const F32 score = mul(scoreRows(group.query, k, group.paddedDim), scale);
+    const F32 seen = ifLessInt(loadInt(block.index + j), splatInt(tile.limit), score, lowest);
+    store(partial.weights + j, seen);
+    largest = ifLess(largest, seen, seen, largest);
   }
-  const float newMax = oldMax > max ? oldMax : max;
-  float exponents[16] = {oldMax - newMax, max - newMax};
-  store(exponents, exp(load(exponents)));
-  oldMax = newMax;
-  oldTotal = __builtin_fmaf(total, exponents[1], oldTotal * exponents[0]);
-  return {exponents[0], exponents[1], false};
+  partial.max = maximum(largest);
+  F32 lanes = splat(0);
+  for (size_t j = 0; j < end; j += 16) {
+    const F32 weight = exp(sub(load(partial.weights + j), splat(partial.max)));
+    store(partial.weights + j, weight);
+    lanes = add(lanes, weight);
+  }
+  partial.total = sum(lanes);
 }
 
-FIRN_INLINE float* outOf(const AttentionArgs& args, const HeadGroup& group, size_t u) {
+/// Updates maximum and sum of query vector `u`, and says how its values are merged.
+FIRN_INLINE void mergeSums(const HeadGroup& group, size_t u, Partial& partial) {
+  float& oldMax = group.maxima[u];
+  float& oldTotal = group.sums[u];
+  partial.isFirst = oldTotal == 0.0F;
+  if (partial.isFirst) {
+    oldMax = partial.max;
+    oldTotal = partial.total;
+    return;
+  }
+  const float newMax = oldMax > partial.max ? oldMax : partial.max;
+  float factors[16] = {oldMax - newMax, partial.max - newMax};
+  store(factors, exp(load(factors)));
+  partial.oldFactor = factors[0];
+  partial.newFactor = factors[1];
+  oldMax = newMax;
+  oldTotal = __builtin_fmaf(partial.total, partial.newFactor, oldTotal * partial.oldFactor);
+}
+
+FIRN_INLINE float* outOf(const HeadGroup& group, size_t u) {
+  const AttentionArgs& args = group.args;
   return args.out + u / group.heads * args.outRowStride + (group.firstHead + u % group.heads) * args.outHeadStride;
 }
 
 /// Weighted sums of V, elements d .. d + 16 * kVectors - 1, for kRows query vectors, merged into `out`.
 template <int kRows, int kVectors>
-FIRN_INLINE void mergeValues(const AttentionArgs& args, const HeadGroup& group, const Block& block,
-                             const QueryTile& tile, const float (&weights)[kRows][kBlock], const Merge (&merges)[kRows],
-                             size_t d) {
+FIRN_INLINE void mergeValues(const HeadGroup& group, const Block& block, const QueryTile& tile,
+                             const Partial (&partials)[kRows], size_t d) {
+  const AttentionArgs& args = group.args;
   F32 acc[kRows][kVectors];
   for (int t = 0; t < kRows; ++t) {
     for (int c = 0; c < kVectors; ++c) acc[t][c] = splat(0);
@@ -152,19 +165,19 @@ FIRN_INLINE void mergeValues(const AttentionArgs& args, const HeadGroup& group, 
     for (int c = 0; c < kVectors; ++c) values[c] = load(v + 16 * c);
     FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
-      const F32 weight = splat(weights[t][j]);
+      const F32 weight = splat(partials[t].weights[j]);
       for (int c = 0; c < kVectors; ++c) acc[t][c] = fma(weight, values[c], acc[t][c]);
     }
   }
   for (int t = 0; t < kRows; ++t) {
-    float* out = outOf(args, group, tile.first + t);
+    float* out = outOf(group, tile.first + t);
     for (int c = 0; c < kVectors; ++c) {
       const size_t at = d + 16 * c;
       const size_t n = lanesAt(at, args.headDim);
       F32 merged = acc[t][c];
-      if (!merges[t].isFirst) {
-        const F32 old = mul(loadN(out + at, n), splat(merges[t].oldFactor));
-        merged = fma(merged, splat(merges[t].newFactor), old);
+      if (!partials[t].isFirst) {
+        const F32 old = mul(loadN(out + at, n), splat(partials[t].oldFactor));
+        merged = fma(merged, splat(partials[t].newFactor), old);
       }
       storeN(out + at, merged, n);
     }
@@ -173,44 +186,41 @@ FIRN_INLINE void mergeValues(const AttentionArgs& args, const HeadGroup& group, 
 
 /// kRows query vectors over one block.
 template <int kRows>
-void attendTile(const AttentionArgs& args, const HeadGroup& group, const Block& block, const QueryTile& tile) {
-  alignas(64) float weights[kRows][kBlock];
-  Merge merges[kRows];
+void attendTile(const HeadGroup& group, const Block& block, const QueryTile& tile) {
+  const AttentionArgs& args = group.args;
+  Partial partials[kRows];
   for (int t = 0; t < kRows; ++t) {
     const size_t u = tile.first + t;
     const float* q =
         args.q + u / group.heads * args.qRowStride + (group.firstHead + u % group.heads) * args.qHeadStride;
     for (size_t d = 0; d < group.paddedDim; d += 16) store(group.query + d, loadN(q + d, lanesAt(d, args.headDim)));
-    float max;
-    float total;
-    blockSoftmax(group, block, tile, group.query, args.scale, weights[t], max, total);
-    merges[t] = mergeSums(group, u, max, total);
+    blockSoftmax(group, block, tile, partials[t]);
+    mergeSums(group, u, partials[t]);
   }
   size_t d = 0;
-  for (; d + 64 <= group.paddedDim; d += 64) mergeValues<kRows, 4>(args, group, block, tile, weights, merges, d);
-  for (; d < group.paddedDim; d += 16) mergeValues<kRows, 1>(args, group, block, tile, weights, merges, d);
+  for (; d + 64 <= group.paddedDim; d += 64) mergeValues<kRows, 4>(group, block, tile, partials, d);
+  for (; d < group.paddedDim; d += 16) mergeValues<kRows, 1>(group, block, tile, partials, d);
 }
 
 template <int kRows>
-void attendUpTo(const AttentionArgs& args, const HeadGroup& group, const Block& block, const QueryTile& tile,
-                size_t count) {
+void attendUpTo(const HeadGroup& group, const Block& block, const QueryTile& tile, size_t count) {
   if constexpr (kRows > 1) {
-    if (count < kRows) return attendUpTo<kRows - 1>(args, group, block, tile, count);
+    if (count < kRows) return attendUpTo<kRows - 1>(group, block, tile, count);
   }
-  attendTile<kRows>(args, group, block, tile);
+  attendTile<kRows>(group, block, tile);
 }
 
 /// What row `row` of q sees of a block.
 FIRN_INLINE QueryTile rowView(const AttentionArgs& args, const Block& block, size_t row) {
   const size_t last = args.row0 + row;  // the row itself
-  const size_t limit = last < block.start ? 0 : last - block.start + 1;
-  QueryTile view{0, static_cast<int32_t>(limit < kBlock ? limit : kBlock), 0};
-  while (view.visible < block.visible && block.visibleRow[view.visible] < view.limit) ++view.visible;
-  return view;
+  const size_t below = last < block.start ? 0 : last - block.start + 1;
+  const size_t limit = below < kBlock ? below : kBlock;
+  return {0, static_cast<int32_t>(limit), block.visibleBefore[limit]};
 }
 
 /// All query vectors over one block, as many together as see the same rows.
-void attendBlock(const AttentionArgs& args, const HeadGroup& group, const Block& block) {
+void attendBlock(const HeadGroup& group, const Block& block) {
+  const AttentionArgs& args = group.args;
   const size_t firstRow = block.start > args.row0 ? block.start - args.row0 : 0;
   const size_t vectors = size_t{args.rows} * group.heads;
   size_t u = firstRow * group.heads;
@@ -223,15 +233,16 @@ void attendBlock(const AttentionArgs& args, const HeadGroup& group, const Block&
       if (next.limit != tile.limit) break;
       ++count;
     }
-    if (tile.visible > 0) attendUpTo<kAttentionRows>(args, group, block, tile, count);
+    if (tile.visible > 0) attendUpTo<kAttentionRows>(group, block, tile, count);
     u += count;
   }
 }
 
 /// Divides by the sums; vectors that saw nothing become 0.
-void finish(const AttentionArgs& args, const HeadGroup& group) {
+void finish(const HeadGroup& group) {
+  const AttentionArgs& args = group.args;
   for (size_t u = 0; u < size_t{args.rows} * group.heads; ++u) {
-    float* out = outOf(args, group, u);
+    float* out = outOf(group, u);
     const F32 total = splat(group.sums[u]);
     for (size_t d = 0; d < args.headDim; d += 16) {
       const size_t n = lanesAt(d, args.headDim);
@@ -240,16 +251,17 @@ void finish(const AttentionArgs& args, const HeadGroup& group) {
   }
 }
 
-void attendHeadGroup(const AttentionArgs& args, const HeadGroup& group) {
+void attendHeadGroup(const HeadGroup& group) {
+  const AttentionArgs& args = group.args;
   for (size_t u = 0; u < size_t{args.rows} * group.heads; ++u) group.sums[u] = 0;
   Block block;
   const size_t end = size_t{args.row0} + args.rows < args.context ? size_t{args.row0} + args.rows : args.context;
   for (size_t start = 0; start < end; start += kBlock) {
     if (!scanBlock(args, start, block)) continue;
-    loadBlock(args, group, block);
-    attendBlock(args, group, block);
+    loadBlock(group, block);
+    attendBlock(group, block);
   }
-  finish(args, group);
+  finish(group);
 }
 
 void attention(const AttentionArgs& args) {
@@ -257,19 +269,22 @@ void attention(const AttentionArgs& args) {
   const uint32_t firstInGroup = args.firstHead % args.group;
   for (uint32_t head = 0, kv = 0; head < args.heads; ++kv) {
     const uint32_t left = args.group - (kv == 0 ? firstInGroup : 0);
-    HeadGroup group{};
-    group.k = args.k + kv * args.kvHeadStride;
-    group.v = args.v + kv * args.kvHeadStride;
-    group.firstHead = head;
-    group.heads = left < args.heads - head ? left : args.heads - head;
-    group.paddedDim = (size_t{args.headDim} + 15) / 16 * 16;
-    group.blockK = args.workspace;
-    group.blockV = group.blockK + kBlock * group.paddedDim;
-    group.query = group.blockV + kBlock * group.paddedDim;
-    group.maxima = group.query + group.paddedDim;
-    group.sums = group.maxima + size_t{args.rows} * group.heads;
-    attendHeadGroup(args, group);
-    head += group.heads;
+    const uint32_t heads = left < args.heads - head ? left : args.heads - head;
+    const size_t dim = (size_t{args.headDim} + 15) / 16 * 16;
+    float* const query = args.workspace + 2 * kBlock * dim;
+    const HeadGroup group{.args = args,
+                          .k = args.k + kv * args.kvHeadStride,
+                          .v = args.v + kv * args.kvHeadStride,
+                          .firstHead = head,
+                          .heads = heads,
+                          .paddedDim = dim,
+                          .blockK = args.workspace,
+                          .blockV = args.workspace + kBlock * dim,
+                          .query = query,
+                          .maxima = query + dim,
+                          .sums = query + dim + size_t{args.rows} * heads};
+    attendHeadGroup(group);
+    head += heads;
   }
 }
 
