@@ -188,6 +188,28 @@ TEST(Writer, RefusesWrongWeightsAndABadProgram) {
   EXPECT_NE(bad.status().message().find("token_embd"), std::string::npos) << bad.status().toString();
 }
 
+TEST(Writer, RefusesACardThatIsNoShallowObject) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("firn_card_" + std::to_string(getpid()))).string();
+  const auto nested = [](size_t depth) {
+    return R"({"[[":")" + std::string(100, '[') + R"(\"[[","a":)" + std::string(depth, '[') + std::string(depth, ']') +
+           "}";
+  };
+  for (const auto& [card, isFine] : {std::pair{nested(31), true},
+                                     {nested(32), false},
+                                     {nested(100000), false},
+                                     {std::string("[]"), false},
+                                     {std::string(), false}}) {
+    Contents contents = sampleContents(Target::kCpu, SampleSize::kHeadOnly);
+    contents.card = card;
+    auto writer = Writer::create(path, contents);
+    ASSERT_TRUE(writer.isOk()) << writer.status().toString();
+    ASSERT_TRUE(writer->appendWeights(sampleWeights(contents)).isOk());
+    EXPECT_EQ(writer->finish().isOk(), isFine) << card.substr(0, 200);
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(TaskOp, EveryOpHasANameAndARule) {
   uint32_t count = 0;
   for (uint32_t op = 0; op < 0x10000; ++op) {

@@ -13,6 +13,7 @@ namespace firn::blob {
 namespace {
 
 constexpr uint64_t kMaxCardBytes = 16ULL << 20;
+constexpr int kMaxCardDepth = 32;
 
 std::span<const std::byte> bytesOf(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
   const SectionPlace& place = frame.place(id);
@@ -35,10 +36,33 @@ Status checkIdent(const Ident& ident) {
   return Status::ok();
 }
 
+/// Whether JSON text, well formed, nests its objects and arrays at most kMaxCardDepth deep: who prints it may recurse.
+bool isShallow(std::string_view json) {
+  int depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (inString) {
+      if (c == '\\') ++i;
+      inString = c != '"';
+    } else if (c == '"') {
+      inString = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxCardDepth) return false;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return true;
+}
+
 Status checkTexts(std::span<const std::byte> outside, const Frame& frame) {
   const std::string_view card = textOf(outside, frame, SectionId::kCard);
   if (card.size() > kMaxCardBytes || card.empty() || card.front() != '{' || !nlohmann::json::accept(card)) {
     return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes that are no JSON object"));
+  }
+  if (!isShallow(card)) {
+    return corrupt(concat("section ", kCardSection, ": nested deeper than ", kMaxCardDepth));
   }
   if (!isUtf8(textOf(outside, frame, SectionId::kTemplate))) {
     return corrupt(concat("section ", kTemplateSection, ": not UTF-8 text"));
