@@ -72,24 +72,7 @@ mlir::Attribute OperandAttr::parse(mlir::AsmParser& parser, mlir::Type) {
     return {};
   }
   if (parser.parseKeyword("bytes") || parser.parseInteger(bytes) || parser.parseGreater()) return {};
-  return parser.getChecked<OperandAttr>(parser.getContext(), space, base, offset, dtype, layout, dims, strides, bytes);
-}
-
-mlir::LogicalResult OperandAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, blob::Space space,
-                                        llvm::StringRef base, uint64_t, DType dtype, blob::Layout layout,
-                                        llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> strides, uint64_t bytes) {
-  std::optional<uint64_t> extent = operandExtent(dtype, layout, dims, strides);
-  if (!extent) {
-    return emitError() << "an operand of " << dtypeName(dtype) << " cannot have dims [" << dims << "] and strides ["
-                       << strides << "]";
-  }
-  if (*extent > bytes) {
-    return emitError() << "operand touches " << *extent << " bytes but states only " << bytes;
-  }
-  if (space == blob::Space::kSymbol && !symbolFromName(base)) {
-    return emitError() << "'" << base << "' is no symbol of an entry";
-  }
-  return mlir::success();
+  return get(parser.getContext(), space, base, offset, dtype, layout, dims, strides, bytes);
 }
 
 void ParamAttr::print(mlir::AsmPrinter& printer) const {

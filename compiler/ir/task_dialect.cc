@@ -50,8 +50,17 @@ mlir::LogicalResult checkOperand(RunOp run, unsigned index, OperandAttr operand)
     }
     return mlir::success();
   };
+  std::optional<uint64_t> extent =
+      operandExtent(operand.getDtype(), operand.getLayout(), operand.getDims(), operand.getStrides());
+  if (!extent) return fail() << dtypeName(operand.getDtype()) << " cannot have the dims and strides of " << operand;
+  if (*extent > operand.getBytes()) {
+    return fail() << "touches " << *extent << " bytes but states only " << operand.getBytes();
+  }
   llvm::StringRef base = operand.getBase();
-  if (operand.getSpace() == blob::Space::kSymbol || base.empty()) return mlir::success();
+  if (operand.getSpace() == blob::Space::kSymbol) {
+    return symbolFromName(base) ? mlir::success() : fail() << "'" << base << "' is no symbol of an entry";
+  }
+  if (base.empty()) return mlir::success();
   if (llvm::StringRef name = base; name.consume_front("@")) {
     if (operand.getSpace() == blob::Space::kScratch) {
       auto buffer = lookup<BufferOp>(run, name);

@@ -27,7 +27,7 @@ def Task_OperandAttr : AttrDef<Task_Dialect, "Operand"> {
 
     `base` is: a task.buffer or task.stream ("@name", until schedule gives it an address), a parameter of the body
     ("lane0"), a symbol kind ("ids"), or empty. dims and strides count elements; `panels` weights have no strides.
-    `bytes` is the extent from the offset.
+    `bytes` is the extent from the offset. Checked by task.run.
   }];
   let parameters = (ins
     "blob::Space":$space,
@@ -40,7 +40,6 @@ def Task_OperandAttr : AttrDef<Task_Dialect, "Operand"> {
     "uint64_t":$bytes
   );
   let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
 }
 
 def Task_ParamAttr : AttrDef<Task_Dialect, "Param"> {

@@ -150,7 +150,7 @@ task.program "cpu" lanes 1 model {} {
   task.body @b [] {
     task.segment {
       task.lane 0 {
-        // expected-error@+1 {{operand touches 128 bytes but states only 64}}
+        // expected-error@+1 {{operand 0: touches 128 bytes but states only 64}}
         task.run "cpu.copy" for "x" [#task.operand<scratch + 0 : f32 [32] strides [1] bytes 64>]
       }
     }
@@ -163,7 +163,7 @@ task.program "cpu" lanes 1 model {} {
   task.body @b [] {
     task.segment {
       task.lane 0 {
-        // expected-error@+1 {{'gravity' is no symbol of an entry}}
+        // expected-error@+1 {{operand 0: 'gravity' is no symbol of an entry}}
         task.run "cpu.copy" for "x" [#task.operand<symbol "gravity" + 0 : f32 [32] strides [1] bytes 128>]
       }
     }
@@ -208,5 +208,18 @@ task.program "cpu" lanes 1 model {} {
   task.entry @head.1 "head" rows 1 context 0 group "head.1" {
     // expected-error@+1 {{param 'w' takes 128 bytes, @s holds 64}}
     task.call @b [@s]
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.body @b [] {
+    task.segment {
+      task.lane 0 {
+        // expected-error@+1 {{operand 0: q4_0 cannot have the dims and strides of}}
+        task.run "cpu.copy" for "x" [#task.operand<weights + 0 : q4_0 [16, 33] panels bytes 1024>]
+      }
+    }
   }
 }
