@@ -66,6 +66,8 @@ Result<std::unique_ptr<WorkerTeam>> WorkerTeam::start(uint32_t threads, bool pin
   std::unique_ptr<WorkerTeam> team(new WorkerTeam(threads, fits ? SpinPolicy{} : SpinPolicy::oversubscribed()));
   const bool pins = pin && fits && threads > 1;
   FIRN_RETURN_IF_ERROR(team->startWorkers(pins ? chooseCpus(allowed, threads) : std::vector<uint32_t>{}));
+  // The first job must not pay for what a thread does when it starts (its stack, its place on a CPU).
+  team->run([](void* /*context*/, uint32_t /*thread*/) {}, nullptr);
   return team;
 }
 
