@@ -73,9 +73,10 @@ struct ReferenceModel::Chunk {
   uint64_t rows() const { return positions.size(); }
 };
 
-ReferenceModel::ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows)
+ReferenceModel::ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows, Rounding* rounding)
     : model_(model),
       cacheRows_(cacheRows),
+      rounding_(rounding),
       // Rows never written must not matter, so they hold the worst.
       cache_(model.layers.size() * 2 * model.kvHeads * cacheRows * model.headDim,
              std::numeric_limits<float>::quiet_NaN()),
@@ -97,14 +98,23 @@ void ReferenceModel::rotate(std::vector<float>& vectors, uint64_t heads, const C
                    .magnitude = model_.rope.magnitude});
 }
 
+void ReferenceModel::roundInput(LinearInput input, const LinearSpec& linear, std::vector<float>& values) const {
+  if (rounding_ != nullptr) rounding_->linearInput(input, linear.weight.type, values, linear.weight.dims.back());
+}
+
 void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t index, const Chunk& chunk,
                                     std::vector<float>& x) {
-  const std::vector<float> normed = normalize(layer.attnNorm, x, chunk.rows(), model_.normEpsilon);
+  std::vector<float> normed = normalize(layer.attnNorm, x, chunk.rows(), model_.normEpsilon);
+  roundInput(LinearInput::kAttention, layer.q, normed);
   std::vector<float> q = project(layer.q, normed, chunk.rows());
   std::vector<float> k = project(layer.k, normed, chunk.rows());
-  const std::vector<float> v = project(layer.v, normed, chunk.rows());
+  std::vector<float> v = project(layer.v, normed, chunk.rows());
   rotate(q, model_.heads, chunk);
   rotate(k, model_.kvHeads, chunk);
+  if (rounding_ != nullptr) {
+    rounding_->cacheRows(k);
+    rounding_->cacheRows(v);
+  }
   const reference::Heads keys = cache(index, 0);
   const reference::Heads values = cache(index, 1);
   const auto append = [&](const std::vector<float>& rows, const reference::Heads& to) {
@@ -124,16 +134,19 @@ void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t ind
                         .row0 = past_,
                         .scale = model_.attentionScale,
                         .out = headsView<reference::Heads>(mixed, model_.heads, model_.headDim)});
+  roundInput(LinearInput::kAttentionOutput, layer.o, mixed);
   addTo(x, project(layer.o, mixed, chunk.rows()), chunk.rows());
 }
 
 void ReferenceModel::feedForwardBlock(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& x) const {
-  const std::vector<float> normed = normalize(layer.ffnNorm, x, chunk.rows(), model_.normEpsilon);
+  std::vector<float> normed = normalize(layer.ffnNorm, x, chunk.rows(), model_.normEpsilon);
+  roundInput(LinearInput::kFeedForward, layer.gate, normed);
   std::vector<float> gate = project(layer.gate, normed, chunk.rows());
   const std::vector<float> up = project(layer.up, normed, chunk.rows());
   const Matrix gated = matrix(gate, chunk.rows());
   reference::silu({.in = matrix(std::as_const(gate), chunk.rows()), .out = gated});
   reference::mul({.a = matrix(std::as_const(gate), chunk.rows()), .b = matrix(up, chunk.rows()), .out = gated});
+  roundInput(LinearInput::kDown, layer.down, gate);
   addTo(x, project(layer.down, gate, chunk.rows()), chunk.rows());
 }
 
@@ -148,9 +161,10 @@ std::vector<float> ReferenceModel::run(std::span<const int32_t> ids) {
     feedForwardBlock(model_.layers[i], chunk, x);
   }
   past_ += ids.size();
-  const std::vector<float> normed = normalize(model_.outputNorm, x, ids.size(), model_.normEpsilon);
-  const LinearSpec tied{.weight = model_.embedding, .bias = {}};
-  return project(model_.head ? *model_.head : tied, normed, ids.size());
+  std::vector<float> normed = normalize(model_.outputNorm, x, ids.size(), model_.normEpsilon);
+  const LinearSpec head = model_.head ? *model_.head : LinearSpec{.weight = model_.embedding, .bias = {}};
+  roundInput(LinearInput::kHead, head, normed);
+  return project(head, normed, ids.size());
 }
 
 }  // namespace firn::golden

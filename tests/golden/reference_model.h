@@ -6,16 +6,31 @@
 #include <span>
 #include <vector>
 
+#include "base/dtype.h"
 #include "compiler/import/model_spec.h"
 #include "kernels/reference/view.h"
 
 namespace firn::golden {
 
+/// Which linears read a vector: q, k and v; o; gate and up; down; the output head.
+enum class LinearInput { kAttention, kAttentionOutput, kFeedForward, kDown, kHead };
+
+/// What a target with less precise numbers does to values between two ops. The defaults change nothing.
+class Rounding {
+ public:
+  virtual ~Rounding() = default;
+  /// `values` [m, columns] are about to be multiplied by matrices of type `weights`.
+  virtual void linearInput(LinearInput /*input*/, DType /*weights*/, std::span<float> /*values*/,
+                           uint64_t /*columns*/) {}
+  /// Keys (rotated) or values that are about to enter the cache.
+  virtual void cacheRows(std::span<float> /*values*/) {}
+};
+
 /// One conversation of `model`, which must outlive it. Memory and time as of an unoptimized fp32 model.
 class ReferenceModel {
  public:
-  /// `cacheRows`: how many tokens run() may be given in all.
-  ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows);
+  /// `cacheRows`: how many tokens run() may be given in all. `rounding` (null: none) must outlive the model.
+  ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows, Rounding* rounding = nullptr);
 
   /// Appends `ids` (one chunk of any length) and returns the logits f32[ids.size(), vocab].
   std::vector<float> run(std::span<const int32_t> ids);
@@ -28,8 +43,11 @@ class ReferenceModel {
   void rotate(std::vector<float>& vectors, uint64_t heads, const Chunk& chunk) const;
   reference::Heads cache(uint64_t layer, uint64_t keyOrValue);
 
+  void roundInput(LinearInput input, const import::LinearSpec& linear, std::vector<float>& values) const;
+
   const import::ModelSpec& model_;
   uint64_t cacheRows_;
+  Rounding* rounding_;
   uint64_t past_ = 0;
   std::vector<float> cache_;   ///< [layer][K, V][kvHead][cacheRows][headDim]
   std::vector<uint8_t> mask_;  ///< [cacheRows]

@@ -1,0 +1,49 @@
+// Compiled models against logits recorded by another program in fp32: to 2e-4 on the reference device, within the
+// bound of docs/arithmetic.md ("Bound of a whole model") on cpu.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "compiler/import/import.h"
+#include "tests/e2e/compiled_model.h"
+#include "tests/e2e/recorded.h"
+#include "tests/e2e/rounding_noise.h"
+
+namespace firn::e2e {
+namespace {
+
+class GoldenLogitsTest : public testing::TestWithParam<RecordedModel> {
+ protected:
+  RecordedAnswer answer = recordedAnswer(GetParam());
+};
+
+TEST_P(GoldenLogitsTest, ReferenceDevice) {
+  const auto session = openSession(smallCompile(GetParam().model, "reference"));
+  EXPECT_LE(largestDifference(chunkLogits(*session, answer.ids), answer.logits), kRecordedTolerance);
+  need(session->rewind(0));
+  EXPECT_LE(largestDifference(stepLogits(*session, answer.ids), answer.logits), kRecordedTolerance);
+}
+
+TEST_P(GoldenLogitsTest, Cpu) {
+  const auto compile = smallCompile(GetParam().model);
+  const import::ModelSpec model = need(import::importModel(compile.modelPath));
+  const ModelBound bound = boundOfModel(model, answer.ids, compile.activationPlanes);
+  const auto session = openSession(compile);
+  const std::vector<float> chunks = chunkLogits(*session, answer.ids);
+  const float largest = largestDifference(chunks, answer.logits);
+  const double rms = rmsDifference(chunks, answer.logits);
+  std::printf("largest difference %.4f, bound %.4f; rms %.5f, from %.5f to %.5f\n", static_cast<double>(largest),
+              static_cast<double>(bound.largest), rms, bound.rmsAtLeast, bound.rms);
+  EXPECT_LE(largest, bound.largest);
+  EXPECT_LE(rms, bound.rms);
+  // Below this something is not rounded as the bound says, and then it is no bound of this program.
+  EXPECT_GE(rms, bound.rmsAtLeast);
+  need(session->rewind(0));
+  EXPECT_EQ(differenceInBits(stepLogits(*session, answer.ids), chunks), "");
+}
+
+std::string nameOf(const testing::TestParamInfo<RecordedModel>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, GoldenLogitsTest, testing::ValuesIn(allModels()), nameOf);
+
+}  // namespace
+}  // namespace firn::e2e

@@ -1,0 +1,80 @@
+#include "tests/e2e/rounding_noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/dtype.h"
+#include "tests/e2e/recorded.h"
+#include "tests/golden/reference_model.h"
+
+namespace firn::e2e {
+namespace {
+
+constexpr size_t kGroup = 32;
+constexpr uint32_t kDraws = 3;
+
+/// Errors drawn evenly from what the cpu target's roundings allow (docs/arithmetic.md).
+class RandomRounding : public golden::Rounding {
+ public:
+  RandomRounding(const compiler::ActivationPlanes& planes, uint32_t seed) : planes_(planes), random_(seed) {}
+
+  void linearInput(golden::LinearInput input, DType weights, std::span<float> values, uint64_t columns) override {
+    if (!dtypeInfo(weights)->isQuantized) return;  // float matrices read fp32
+    const float codes = planesOf(input) == 2 ? 32512 : 127;
+    for (size_t row = 0; row < values.size(); row += columns) {
+      for (size_t first = 0; first < columns; first += kGroup) {
+        addNoise(values.subspan(row + first, std::min<size_t>(kGroup, columns - first)), codes);
+      }
+    }
+  }
+
+  void cacheRows(std::span<float> values) override {
+    for (float& value : values) {
+      int exponent = 0;
+      std::frexp(value, &exponent);                                      // value = 0.5..1 * 2^exponent
+      const float ulp = std::ldexp(1.0F, std::max(exponent - 11, -24));  // fp16 has 11 bits, the smallest step is 2^-24
+      value += ulp / 2 * uniform_(random_);
+    }
+  }
+
+ private:
+  uint32_t planesOf(golden::LinearInput input) const {
+    switch (input) {
+      case golden::LinearInput::kAttention: return planes_.attentionInputs;
+      case golden::LinearInput::kHead: return planes_.head;
+      default: return planes_.others;
+    }
+  }
+
+  void addNoise(std::span<float> group, float codes) {
+    float largest = 0;
+    for (const float value : group) largest = std::max(largest, std::fabs(value));
+    const float halfCode = largest / codes / 2;
+    for (float& value : group) value += halfCode * uniform_(random_);
+  }
+
+  compiler::ActivationPlanes planes_;
+  std::mt19937 random_;
+  std::uniform_real_distribution<float> uniform_{-1.0F, 1.0F};
+};
+
+}  // namespace
+
+ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids,
+                        const compiler::ActivationPlanes& planes) {
+  const std::vector<float> exact = golden::ReferenceModel(model, ids.size()).run(ids);
+  ModelBound bound;
+  for (uint32_t draw = 0; draw < kDraws; ++draw) {
+    RandomRounding rounding(planes, draw + 1);
+    const std::vector<float> moved = golden::ReferenceModel(model, ids.size(), &rounding).run(ids);
+    bound.largest = std::max(bound.largest, largestDifference(exact, moved));
+    bound.rms = std::max(bound.rms, rmsDifference(exact, moved));
+  }
+  bound.rmsAtLeast = bound.rms / kRmsFactor - double{kRecordedTolerance};
+  bound.rms = bound.rms * kRmsFactor + double{kRecordedTolerance};
+  bound.largest = bound.largest * kLargestFactor + kRecordedTolerance;
+  return bound;
+}
+
+}  // namespace firn::e2e

@@ -1,0 +1,33 @@
+// How far a model's logits move when every value that the cpu target rounds is off by as much as that rounding allows:
+// the bound of a whole model in docs/arithmetic.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/driver.h"
+#include "compiler/import/model_spec.h"
+
+namespace firn::e2e {
+
+/// Difference of logits to those of exact fp32 arithmetic.
+struct ModelBound {
+  float largest = 0;      ///< of one logit
+  double rms = 0;         ///< root of the mean square over all logits: at most this,
+  double rmsAtLeast = 0;  ///< and at least this
+};
+
+/// Runs `ids` through `model` with fp32 reference kernels, exactly and a few times with random errors: each input of a
+/// quantized matrix gets an error drawn evenly from the interval that its group of 32 allows with `planes`, each key
+/// and value one of rounding to fp16. The bounds are the largest differences seen, widened by the factors below and by
+/// kRecordedTolerance.
+ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids,
+                        const compiler::ActivationPlanes& planes);
+
+/// The real errors are one more draw: the largest of tens of thousands of logits varies by half from draw to draw, the
+/// rms by a few per cent.
+inline constexpr float kLargestFactor = 2;
+inline constexpr double kRmsFactor = 1.25;
+
+}  // namespace firn::e2e
