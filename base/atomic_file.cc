@@ -56,8 +56,10 @@ int createBeside(const std::string& path, std::string& name) {
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
   struct stat info{};
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return invalidArgument(path + " is a folder, expected the name of a file to write");
+  // The rename at the end would replace a device or pipe by a file.
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    return invalidArgument(path + " is " + (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
+                           ", expected the name of a file to write");
   }
   std::string name;
   const int descriptor = createBeside(path, name);

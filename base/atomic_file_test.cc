@@ -1,6 +1,7 @@
 #include "base/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -73,6 +74,9 @@ TEST_F(AtomicFileTest, TwoWritersDoNotDisturbEachOther) {
 TEST_F(AtomicFileTest, NamesWhatIsWrong) {
   EXPECT_EQ(AtomicFile::create((folder / "no" / "out").string()).status().code(), Code::kNotFound);
   EXPECT_EQ(AtomicFile::create(folder.string()).status().code(), Code::kInvalidArgument);
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(AtomicFile::create(pipe).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -21,10 +21,6 @@ if(FIRN_SANITIZE)
   add_link_options(-fsanitize=${FIRN_SANITIZE})
 endif()
 
-if(FIRN_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage of every library guides the fuzzers
-endif()
-
 # firn_library(NAME SOURCES a.cc ... DEPS lib ...): a static library whose headers are included from the root.
 function(firn_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

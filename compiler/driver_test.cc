@@ -34,13 +34,13 @@ constexpr const char* kQ41 = "tests/data/quant/q4_1.gguf";
 class DriverTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("firn_driver_" + std::to_string(getpid()) + "_" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
+    folder = fs::temp_directory_path() / ("firn_driver_" + std::to_string(getpid()) + "_" +
+                                          testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder);
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder); }
 
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
 
   CompileOptions small(const std::string& model, const std::string& target) const {
     CompileOptions options;
@@ -55,11 +55,11 @@ class DriverTest : public testing::Test {
 
   std::vector<std::string> filesLeft() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
     return names;
   }
 
-  fs::path folder_;
+  fs::path folder;
 };
 
 std::string bytesOf(const std::string& path) {
@@ -255,7 +255,7 @@ TEST_F(DriverTest, WhatIsNoRegularFileIsNotReplaced) {
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("no regular file"));
   EXPECT_TRUE(fs::is_fifo(options.outputPath));
-  options.outputPath = folder_.string();
+  options.outputPath = folder.string();
   EXPECT_EQ(compile(options, nullptr).code(), Code::kInvalidArgument);
 }
 

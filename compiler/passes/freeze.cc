@@ -121,10 +121,10 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
   FreezePass() = default;
   FreezePass(const FreezePass& other) : PassWrapper(other) {}
   explicit FreezePass(const FreezeOptions& options) {
-    chunks = options.chunks;
-    contexts = options.contexts;
-    headRows = options.headRows;
-    kvRows = options.kvRows;
+    chunks_ = options.chunks;
+    contexts_ = options.contexts;
+    headRows_ = options.headRows;
+    kvRows_ = options.kvRows;
   }
 
   llvm::StringRef getArgument() const final { return "graph-freeze"; }
@@ -137,12 +137,12 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
       return signalPassFailure();
     }
     // A tensor of 2^31 rows has no i32 row number.
-    if (kvRows < 1 || kvRows > INT32_MAX || !isLadder(chunks, kvRows) || !isLadder(contexts, kvRows) ||
-        !isLadder(headRows, INT32_MAX) ||
-        llvm::ArrayRef<int64_t>(chunks).back() > llvm::ArrayRef<int64_t>(contexts).back()) {
-      getOperation().emitError() << "graph.freeze_c2: found chunks [" << llvm::ArrayRef<int64_t>(chunks)
-                                 << "], contexts [" << llvm::ArrayRef<int64_t>(contexts) << "], head rows ["
-                                 << llvm::ArrayRef<int64_t>(headRows) << "], kv rows " << kvRows.getValue()
+    if (kvRows_ < 1 || kvRows_ > INT32_MAX || !isLadder(chunks_, kvRows_) || !isLadder(contexts_, kvRows_) ||
+        !isLadder(headRows_, INT32_MAX) ||
+        llvm::ArrayRef<int64_t>(chunks_).back() > llvm::ArrayRef<int64_t>(contexts_).back()) {
+      getOperation().emitError() << "graph.freeze_c2: found chunks [" << llvm::ArrayRef<int64_t>(chunks_)
+                                 << "], contexts [" << llvm::ArrayRef<int64_t>(contexts_) << "], head rows ["
+                                 << llvm::ArrayRef<int64_t>(headRows_) << "], kv rows " << kvRows_.getValue()
                                  << ", expected ascending ladders from 1 up to the kv rows, and a context for each "
                                     "chunk";
       return signalPassFailure();
@@ -157,23 +157,23 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
  private:
   void makeEntries(FuncOp model) {
     mlir::OpBuilder builder(model);
-    for (int64_t chunk : chunks) {
-      for (int64_t context : contexts) {
+    for (int64_t chunk : chunks_) {
+      for (int64_t context : contexts_) {
         if (context < chunk) continue;
-        cloneEntry(model, {.kind = EntryKind::kPrefill, .rows = chunk, .context = context}, kvRows, builder);
+        cloneEntry(model, {.kind = EntryKind::kPrefill, .rows = chunk, .context = context}, kvRows_, builder);
       }
     }
-    for (int64_t context : contexts) {
-      cloneEntry(model, {.kind = EntryKind::kGenerate, .rows = 1, .context = context}, kvRows, builder);
+    for (int64_t context : contexts_) {
+      cloneEntry(model, {.kind = EntryKind::kGenerate, .rows = 1, .context = context}, kvRows_, builder);
     }
-    for (int64_t rows : headRows) cloneHead(model, rows, builder);
+    for (int64_t rows : headRows_) cloneHead(model, rows, builder);
     model.erase();
   }
 
-  ListOption<int64_t> chunks{*this, "chunks", llvm::cl::desc("rows of prefill entries, ascending")};
-  ListOption<int64_t> contexts{*this, "contexts", llvm::cl::desc("context sizes, ascending")};
-  ListOption<int64_t> headRows{*this, "head-rows", llvm::cl::desc("rows of head entries, ascending")};
-  Option<int64_t> kvRows{*this, "kv-rows", llvm::cl::desc("rows of the KV cache"), llvm::cl::init(0)};
+  ListOption<int64_t> chunks_{*this, "chunks", llvm::cl::desc("rows of prefill entries, ascending")};
+  ListOption<int64_t> contexts_{*this, "contexts", llvm::cl::desc("context sizes, ascending")};
+  ListOption<int64_t> headRows_{*this, "head-rows", llvm::cl::desc("rows of head entries, ascending")};
+  Option<int64_t> kvRows_{*this, "kv-rows", llvm::cl::desc("rows of the KV cache"), llvm::cl::init(0)};
 };
 
 }  // namespace

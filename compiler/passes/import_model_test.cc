@@ -78,28 +78,28 @@ std::string textOf(mlir::ModuleOp module) {
 class ImportModel : public ::testing::Test {
  protected:
   ImportModel()
-      : context_(mlir::MLIRContext::Threading::DISABLED), handler_(&context_, [this](mlir::Diagnostic& diagnostic) {
-          errors_ += diagnostic.str() + "\n";
+      : context(mlir::MLIRContext::Threading::DISABLED), handler(&context, [this](mlir::Diagnostic& diagnostic) {
+          errors += diagnostic.str() + "\n";
           return mlir::success();
         }) {}
 
   void expectRefused(const ModelSpec& spec, const std::string& text) {
-    errors_.clear();
-    EXPECT_FALSE(buildGraph(spec, context_));
-    EXPECT_NE(errors_.find(text), std::string::npos) << "found: " << errors_ << "expected: " << text;
+    errors.clear();
+    EXPECT_FALSE(buildGraph(spec, context));
+    EXPECT_NE(errors.find(text), std::string::npos) << "found: " << errors << "expected: " << text;
   }
 
-  mlir::MLIRContext context_;
-  std::string errors_;
-  mlir::ScopedDiagnosticHandler handler_;
+  mlir::MLIRContext context;
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler;
 };
 
 TEST_F(ImportModel, BuildsTheGraphOfTheLitTests) {
-  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(tinyLlama(2), context_);
-  ASSERT_TRUE(module) << errors_;
+  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(tinyLlama(2), context);
+  ASSERT_TRUE(module) << errors;
   auto expected = mlir::parseSourceFile<mlir::ModuleOp>("compiler/passes/test/Inputs/tiny_llama.mlir",
-                                                        mlir::ParserConfig(&context_));
-  ASSERT_TRUE(expected) << errors_;
+                                                        mlir::ParserConfig(&context));
+  ASSERT_TRUE(expected) << errors;
   EXPECT_EQ(textOf(*module), textOf(*expected));
 }
 
@@ -110,8 +110,8 @@ TEST_F(ImportModel, OwnHeadBiasesAndPairingAreUsedWhereTheSpecHasThem) {
   spec.head->bias = tensor("output.bias", DType::kF32, {256});
   spec.layers[0].q.bias = tensor("blk.0.attn_q.bias", DType::kF16, {64});
   spec.layers[0].down.bias = tensor("blk.0.ffn_down.bias", DType::kBf16, {64});
-  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(spec, context_);
-  ASSERT_TRUE(module) << errors_;
+  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(spec, context);
+  ASSERT_TRUE(module) << errors;
   const std::string text = textOf(*module);
   for (const char* part : {"graph.weight @blk.0.attn_q.bias : tensor<64xf16> {file = \"blk.0.attn_q.bias\"}",
                            "@blk.0.attn_q bias @blk.0.attn_q.bias :", "@blk.0.ffn_down bias @blk.0.ffn_down.bias :",
@@ -197,15 +197,15 @@ TEST_F(ImportModel, RefusesTensorsThatDoNotFit) {
 }
 
 TEST_F(ImportModel, DeepModelsFoldToOneBodyAChunk) {
-  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(tinyLlama(30), context_);
-  ASSERT_TRUE(module) << errors_;
-  mlir::PassManager manager(&context_);
+  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(tinyLlama(30), context);
+  ASSERT_TRUE(module) << errors;
+  mlir::PassManager manager(&context);
   manager.addPass(createStatelessPass());
   manager.addPass(
       createFreezePass({.chunks = {16, 64, 256, 1024}, .contexts = {256, 512, 1024, 1152}, .kvRows = 1152}));
   manager.addPass(createFoldPass());
   manager.addPass(createPlacePass({.target = "cpu"}));
-  ASSERT_TRUE(mlir::succeeded(manager.run(*module))) << errors_;
+  ASSERT_TRUE(mlir::succeeded(manager.run(*module))) << errors;
 
   int entries = 0;
   int bodies = 0;

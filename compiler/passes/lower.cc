@@ -23,12 +23,12 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   LowerPass() = default;
   LowerPass(const LowerPass& other) : PassWrapper(other) {}
   explicit LowerPass(const LowerOptions& options) {
-    lanes = options.lanes;
-    maxPrompt = options.maxPromptTokens;
-    minResponse = options.minResponseTokens;
-    attentionInputPlanes = options.attentionInputPlanes;
-    headPlanes = options.headPlanes;
-    otherPlanes = options.otherPlanes;
+    lanes_ = options.lanes;
+    maxPrompt_ = options.maxPromptTokens;
+    minResponse_ = options.minResponseTokens;
+    attentionInputPlanes_ = options.attentionInputPlanes;
+    headPlanes_ = options.headPlanes;
+    otherPlanes_ = options.otherPlanes;
   }
 
   llvm::StringRef getArgument() const final { return "task-lower"; }
@@ -41,7 +41,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     if (target == nullptr) return signalPassFailure();
     target::ProgramShape shape;
     if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
-    target::LoweringChoices choices = {attentionInputPlanes, headPlanes, otherPlanes};
+    target::LoweringChoices choices = {attentionInputPlanes_, headPlanes_, otherPlanes_};
     if (mlir::failed(target::lowerModule(module, *target, shape, choices))) return signalPassFailure();
     for (mlir::Operation& op : llvm::make_early_inc_range(*module.getBody())) {
       if (!llvm::isa<task::ProgramOp>(op)) op.erase();
@@ -81,13 +81,13 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     std::optional<graph::ModelCard> card = graph::modelCard(module);
     if (!card) return module.emitError() << "task.lower_c1: the module has no complete " << graph::kModelAttr;
     shape.target = target.name;
-    shape.lanes = target.name == "reference" ? 1 : lanes.getValue();
+    shape.lanes = target.name == "reference" ? 1 : lanes_.getValue();
     shape.kvType = target.kvType;
     shape.kvRows = cacheRows(module);
     shape.card = *card;
-    bool given = maxPrompt != 0 || minResponse != 0;
-    shape.maxPromptTokens = given ? maxPrompt.getValue() : shape.kvRows;
-    shape.minResponseTokens = minResponse;
+    bool given = maxPrompt_ != 0 || minResponse_ != 0;
+    shape.maxPromptTokens = given ? maxPrompt_.getValue() : shape.kvRows;
+    shape.minResponseTokens = minResponse_;
     if (shape.kvRows < 1 || shape.maxPromptTokens + shape.minResponseTokens != shape.kvRows) {
       return module.emitError() << "task.lower_c2: the caches have " << shape.kvRows
                                 << " rows, expected max-prompt + min-response = " << shape.maxPromptTokens << " + "
@@ -97,13 +97,13 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     return mlir::success();
   }
 
-  Option<int64_t> lanes{*this, "lanes", llvm::cl::desc("lanes of the cpu target"), llvm::cl::init(1)};
-  Option<int64_t> maxPrompt{*this, "max-prompt", llvm::cl::desc("prompt tokens"), llvm::cl::init(0)};
-  Option<int64_t> minResponse{*this, "min-response", llvm::cl::desc("response tokens"), llvm::cl::init(0)};
-  Option<int64_t> attentionInputPlanes{*this, "attention-planes", llvm::cl::desc("int8 planes of q, k, v inputs"),
-                                       llvm::cl::init(2)};
-  Option<int64_t> headPlanes{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
-  Option<int64_t> otherPlanes{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
+  Option<int64_t> lanes_{*this, "lanes", llvm::cl::desc("lanes of the cpu target"), llvm::cl::init(1)};
+  Option<int64_t> maxPrompt_{*this, "max-prompt", llvm::cl::desc("prompt tokens"), llvm::cl::init(0)};
+  Option<int64_t> minResponse_{*this, "min-response", llvm::cl::desc("response tokens"), llvm::cl::init(0)};
+  Option<int64_t> attentionInputPlanes_{*this, "attention-planes", llvm::cl::desc("int8 planes of q, k, v inputs"),
+                                        llvm::cl::init(2)};
+  Option<int64_t> headPlanes_{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
+  Option<int64_t> otherPlanes_{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
 };
 
 }  // namespace

@@ -71,16 +71,16 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
 
   PlacePass() = default;
   PlacePass(const PlacePass& other) : PassWrapper(other) {}
-  explicit PlacePass(const PlaceOptions& options) { target = options.target; }
+  explicit PlacePass(const PlaceOptions& options) { target_ = options.target; }
 
   llvm::StringRef getArgument() const final { return "graph-place"; }
   llvm::StringRef getDescription() const final { return "Each function to a device, with the reason"; }
 
   void runOnOperation() final {
     const TargetSupport* support =
-        llvm::find_if(kTargets, [&](const TargetSupport& candidate) { return candidate.name == target.getValue(); });
+        llvm::find_if(kTargets, [&](const TargetSupport& candidate) { return candidate.name == target_.getValue(); });
     if (support == std::end(kTargets)) {
-      getOperation().emitError() << "graph.place_c1: found target \"" << target.getValue()
+      getOperation().emitError() << "graph.place_c1: found target \"" << target_.getValue()
                                  << "\", expected cpu or reference";
       return signalPassFailure();
     }
@@ -114,7 +114,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     return mlir::success();
   }
 
-  Option<std::string> target{*this, "target", llvm::cl::desc("cpu or reference"), llvm::cl::init("cpu")};
+  Option<std::string> target_{*this, "target", llvm::cl::desc("cpu or reference"), llvm::cl::init("cpu")};
 };
 
 }  // namespace
