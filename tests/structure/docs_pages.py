@@ -81,6 +81,16 @@ class Pages(unittest.TestCase):
                 if "." not in script:
                     self.assertTrue(os.access(script, os.X_OK), f"{script} cannot be run")
 
+    def test_build_targets_exist(self):
+        lists = "".join(pages.read(path) for path in pages.tracked() if path.endswith("CMakeLists.txt"))
+        named = 0
+        for page in pages.markdown():
+            for line in re.findall(r"^ +(?:scripts/build \w+|ninja -C \S+|.*ctest .*-R) +'?([^'\n]+)", pages.read(page), re.M):
+                for target in re.split(r"[ |]", line):
+                    named += 1
+                    self.assertTrue(re.search(rf"\({re.escape(target)}\s", lists), f"{page} names the target {target}")
+        self.assertGreater(named, 5)
+
     def test_decisions_are_one_page_with_what_was_rejected(self):
         decisions = [page for page in pages.markdown() if re.match(r"docs/decisions/\d", page)]
         numbers = sorted(int(pathlib.Path(page).name[:4]) for page in decisions)
