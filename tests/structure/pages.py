@@ -5,11 +5,18 @@ import re
 import subprocess
 
 
+NOT_OF_THE_TREE = {".git", ".venv", "build", "__pycache__"}
+
+
 @functools.lru_cache(maxsize=None)
 def tracked():
     """Every file of the tree, also those not yet added to git, as posix paths from the root."""
-    out = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, check=True)
-    return sorted(p for p in out.stdout.decode().split("\0") if p and pathlib.Path(p).is_file())
+    listing = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True)
+    if listing.returncode == 0:
+        paths = listing.stdout.decode().split("\0")
+    else:  # an unpacked archive, or a clone of another user
+        paths = [path.as_posix() for path in pathlib.Path(".").rglob("*") if not NOT_OF_THE_TREE.intersection(path.parts)]
+    return sorted(path for path in paths if path and pathlib.Path(path).is_file())
 
 
 @functools.lru_cache(maxsize=None)
