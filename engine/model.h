@@ -15,7 +15,8 @@ namespace firn::engine {
 struct ModelOptions {
   std::string device = "cpu";  ///< name for runtime::openDevice; must fit the blob's target
   uint32_t threads = 0;        ///< 1..lanes of the blob; 0: as many as lanes and CPUs allow
-  Ladders ladders;             ///< sizes to use; empty: all of the blob's
+  Ladders ladders = {};        ///< sizes to use; empty: all of the blob's
+  runtime::DeviceOptions deviceOptions = {};
 };
 
 /// Numbers that every check and the API use, after rounding at compile time.

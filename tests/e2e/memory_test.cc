@@ -1,0 +1,148 @@
+// Memory of a long answer and of many: no allocation while decoding, and none that stays. This program counts every
+// allocation that it makes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include "genai/pipeline.h"
+#include "tests/e2e/compiled_model.h"
+#include "tools/engine_adapter.h"
+
+namespace {
+
+std::atomic<uint64_t> allocations{0};
+
+}  // namespace
+
+// operator new comes here too. The compiler's preset with sanitizers has no compiler to test.
+extern "C" {
+void* libcMalloc(size_t bytes) __asm__("__libc_malloc");
+void* libcCalloc(size_t count, size_t bytes) __asm__("__libc_calloc");
+void* libcRealloc(void* memory, size_t bytes) __asm__("__libc_realloc");
+void* libcMemalign(size_t alignment, size_t bytes) __asm__("__libc_memalign");
+void* malloc(size_t bytes) {
+  ++allocations;
+  return libcMalloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return libcCalloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  ++allocations;
+  return libcRealloc(memory, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++allocations;
+  return libcMemalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  ++allocations;
+  *memory = libcMemalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+}
+
+namespace firn::e2e {
+namespace {
+
+constexpr uint32_t kVocab = 512;
+constexpr uint32_t kSteps = 1000;
+
+/// Pages in memory now. Allocates nothing.
+long residentPages() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  long total = 0;
+  long resident = 0;
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &total, &resident) != 2) resident = -1;
+  if (file != nullptr) std::fclose(file);
+  return resident;
+}
+
+class MemoryTest : public testing::TestWithParam<std::string> {
+ protected:
+  /// Rows for a prompt of 64 and 1024 steps, in several contexts.
+  static compiler::CompileOptions compile() {
+    compiler::CompileOptions options = smallCompile(GetParam());
+    options.maxPromptTokens = 64;
+    options.minResponseTokens = 1024;
+    options.prefillChunks = {};
+    options.contexts = {128, 256, 512, 1024};
+    return options;
+  }
+
+  SessionPtr session = openSession(compile());
+  const std::vector<int32_t> prompt = someIds(60, kVocab);
+  const std::vector<int32_t> ids = someIds(kSteps, kVocab, 2);
+};
+
+TEST_P(MemoryTest, ThousandStepsAllocateNothing) {
+  need(session->prefill(prompt));
+  // The first step may pay for what is made once; none after it.
+  ASSERT_TRUE(session->decode(ids[0]).isOk());
+  const uint64_t before = allocations;
+  bool ok = true;
+  for (uint32_t i = 1; i < kSteps; ++i) ok = session->decode(ids[i]).isOk() && ok;
+  const uint64_t after = allocations;
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(after - before, 0U);
+}
+
+TEST_P(MemoryTest, ThousandStepsGrowByNothing) {
+  const auto answer = [&] {
+    bool ok = session->rewind(0).isOk() && session->prefill(prompt).isOk();
+    for (uint32_t i = 0; i < kSteps; ++i) ok = session->decode(ids[i]).isOk() && ok;
+    return ok;
+  };
+  ASSERT_TRUE(answer());  // touches every page of cache, scratch and weights that an answer touches
+  static_cast<void>(residentPages());
+  const long before = residentPages();
+  ASSERT_GT(before, 0);
+  ASSERT_TRUE(answer());
+  EXPECT_LE(residentPages(), before);
+}
+
+TEST_P(MemoryTest, PrefillAllocatesForItsPlanAlone) {
+  need(session->prefill(prompt));
+  need(session->rewind(0));
+  const uint64_t before = allocations;
+  const bool ok = session->prefill(prompt).isOk();
+  const uint64_t after = allocations;
+  EXPECT_TRUE(ok);
+  EXPECT_LE(after - before, 20U);
+}
+
+TEST_P(MemoryTest, AHundredChatsAreFlat) {
+  tools::SessionEngine engine(*session);
+  const auto chats = [&](uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      need(genai::generate(engine, nullptr, prompt, {.maxTokens = 30, .ignoreEos = true}));
+    }
+  };
+  chats(10);
+  const long before = residentPages();
+  chats(100);
+  const long grown = residentPages() - before;
+  EXPECT_LE(grown * sysconf(_SC_PAGESIZE), 64 * 1024);
+}
+
+TEST(MemoryCounterTest, Counts) {
+  const uint64_t before = allocations;
+  auto* volatile byNew = new int[100];  // volatile: the compiler may otherwise leave both out
+  EXPECT_EQ(allocations.load(), before + 1);
+  void* volatile byMalloc = std::malloc(100);
+  EXPECT_EQ(allocations.load(), before + 2);
+  delete[] byNew;
+  std::free(byMalloc);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, MemoryTest, testing::Values("gguf/llama.gguf", "quant/q4_1.gguf"),
+                         [](const auto& info) { return info.index == 0 ? "f32" : "q4_1"; });
+
+}  // namespace
+}  // namespace firn::e2e
