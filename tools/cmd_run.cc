@@ -89,7 +89,11 @@ Status run(const RunOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
   std::optional<genai::Tokenizer> tokenizer;
   if (const auto image = open.model->blob().tokenizer(); !image.empty()) {
-    FIRN_ASSIGN_OR_RETURN(tokenizer, genai::Tokenizer::open(image));
+    auto opened = genai::Tokenizer::open(image);
+    // Ids need no tokenizer: one that firn does not read costs the text only.
+    const bool isOptional = options.hasPromptIds && opened.status().code() == Code::kUnsupported;
+    if (!opened && !isOptional) return opened.status();
+    if (opened) tokenizer = *std::move(opened);
   }
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
