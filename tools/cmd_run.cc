@@ -119,10 +119,13 @@ void addRunCommand(CLI::App& app, Action& action) {
   command->add_option("prompt", options->prompt, "The prompt, as given; special tokens are parsed");
   CLI::Option* ids =
       command->add_option("--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3")->delimiter(',');
-  command->add_option("--max-tokens", options->maxTokens,
-                      "Stop after this many tokens (default: until the cache is full)");
+  command
+      ->add_option("--max-tokens", options->maxTokens, "Stop after this many tokens (default: until the cache is full)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--temperature", options->temperature, "0 takes the likeliest token")->capture_default_str();
-  command->add_option("--seed", options->seed, "Of the random numbers, with a temperature")->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the random numbers, with a temperature")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");
   command->callback([options, ids, &action] {

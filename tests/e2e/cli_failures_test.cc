@@ -1,0 +1,239 @@
+// The programs firn and firn-compile where something is wrong: exit codes, messages, and nothing left behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "blob/reader.h"
+#include "tests/e2e/program.h"
+
+namespace firn::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kModel = "tests/data/gguf/llama.gguf";
+
+class CliFailuresTest : public testing::Test {
+ protected:
+  std::string compiled() const {
+    const std::string blob = folder.file("model.firn");
+    const ProgramResult result =
+        folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "2"});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return blob;
+  }
+  void expectFailure(const std::vector<std::string>& arguments, int exitCode, const std::string& message) const {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, exitCode) << testing::PrintToString(arguments) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_THAT(result.out, IsEmpty());
+  }
+
+  ProgramFolder folder;
+};
+
+TEST_F(CliFailuresTest, WrongUsageExitsWithTwo) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"frob"},
+      {"run"},
+      {"run", kModel},
+      {"run", kModel, "text", "--prompt-ids", "1"},
+      {"run", kModel, "text", "--frob"},
+      {"run", kModel, "text", "--threads", "0"},
+      {"run", kModel, "text", "--threads", "many"},
+      {"run", kModel, "text", "--device", "abacus"},
+      {"run", kModel, "text", "--max-tokens", "-1"},
+      {"run", kModel, "text", "--seed", "-1"},
+      {"run", kModel, "text", "--temperature", "-1"},
+      {"run", kModel, "text", "--temperature", "nan"},
+      {"run", kModel, "--prompt-ids", "1,x"},
+      {"compile"},
+      {"compile", kModel},
+      {"compile", kModel, "-o", folder.file("x"), "--stop-after", "lunch"},
+      {"compile", kModel, "-o", folder.file("x"), "--device", "abacus"},
+      {"compile", kModel, "-o", folder.file("x"), "--contexts", "99999"},
+      {"compile", kModel, "-o", folder.file("x"), "--threads", "257"},
+      {"bench", kModel, "--prompt-tokens", "0"},
+      {"bench", kModel, "--prompt-tokens", "1025"},
+      {"bench", kModel, "--decode-tokens", "-1"},
+      {"eval", "perplexity", kModel, "/dev/null", "--window", "-1"},
+      {"eval", "perplexity", kModel, "/dev/null", "--max-windows", "-1"},
+      {"eval"},
+      {"eval", "logits", kModel},
+      {"tokenize", kModel},
+      {"inspect"}};
+  for (const auto& arguments : wrong) {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments) << result.err;
+    EXPECT_FALSE(result.err.empty()) << testing::PrintToString(arguments);
+  }
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(CliFailuresTest, HelpAndVersionAreNoFailures) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"--version"},
+                                                    {"run", "--help"},
+                                                    {"compile", "--help"},
+                                                    {"inspect", "--help"},
+                                                    {"eval", "logits", "--help"}}) {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, 0) << testing::PrintToString(arguments);
+    EXPECT_FALSE(result.out.empty());
+  }
+}
+
+TEST_F(CliFailuresTest, AMissingFileIsNamed) {
+  const std::string missing = folder.file("no such model.gguf");
+  expectFailure({"run", missing, "text"}, 1, missing);
+  expectFailure({"compile", missing, "-o", folder.file("x.firn")}, 1, missing);
+  expectFailure({"inspect", missing}, 1, missing);
+  expectFailure({"tokenize", missing, "text"}, 1, missing);
+  expectFailure({"bench", missing}, 1, missing);
+  expectFailure({"eval", "logits", kModel, "--ids", missing, "-o", folder.file("o")}, 1, missing);
+  expectFailure({"eval", "perplexity", kModel, missing}, 1, missing);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(CliFailuresTest, APromptTooLongIsRefusedWithBothNumbers) {
+  std::string ids = "1";
+  for (int i = 0; i < 64; ++i) ids += ",1";
+  const std::string blob = compiled();
+  for (const char* format : {"--json", "--ignore-eos"}) {
+    const ProgramResult result = folder.run("firn", {"run", blob, "--prompt-ids", ids, format});
+    EXPECT_EQ(result.exitCode, 1);
+    EXPECT_THAT(result.err, testing::AllOf(HasSubstr("65"), HasSubstr("64")));
+  }
+}
+
+TEST_F(CliFailuresTest, IdsOutsideTheVocabularyAreRefused) {
+  const ProgramResult result = folder.run("firn", {"run", compiled(), "--prompt-ids", "1,512", "--json"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("512"), HasSubstr("511")));
+}
+
+TEST_F(CliFailuresTest, ABlobOfAnotherDeviceIsRefused) {
+  const ProgramResult result = folder.run("firn", {"run", compiled(), "--prompt-ids", "1", "--device", "reference"});
+  EXPECT_NE(result.exitCode, 0);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("cpu"), HasSubstr("reference")));
+}
+
+TEST_F(CliFailuresTest, NoModelAndNoBlob) {
+  const std::string text = folder.file("notes.txt");
+  for (const std::string& bytes : {std::string(), std::string("hello"), std::string(10000, '\0'), std::string("GGUF"),
+                                   std::string("\x7f"
+                                               "ELF")}) {
+    writeFile(text, bytes);
+    expectFailure({"run", text, "--prompt-ids", "1", "--json"}, 1, text);
+    expectFailure({"compile", text, "-o", folder.file("x.firn")}, 1, text);
+    expectFailure({"inspect", text}, 1, text);
+  }
+  EXPECT_EQ(folder.run("firn", {"run", folder.file("."), "--prompt-ids", "1"}).exitCode, 1 + 1);
+  EXPECT_THAT(folder.names(), testing::ElementsAre("notes.txt"));
+}
+
+TEST_F(CliFailuresTest, ATruncatedBlobIsRefusedAtAnyLength) {
+  const std::string whole = readFile(compiled());
+  const std::string part = folder.file("part.firn");
+  for (size_t length = 0; length < whole.size(); length += length < 8192 ? 97 : 9973) {
+    writeFile(part, whole.substr(0, length));
+    const auto blob = blob::Blob::open(part);
+    ASSERT_FALSE(blob.isOk()) << length << " bytes";
+    EXPECT_THAT(blob.status().message(), HasSubstr(part));
+  }
+  writeFile(part, whole.substr(0, whole.size() - 1));
+  expectFailure({"inspect", part}, 1, part);
+  expectFailure({"run", part, "--prompt-ids", "1", "--json"}, 1, part);
+}
+
+TEST_F(CliFailuresTest, AFlippedByteOutsideTheWeightsIsRefused) {
+  const std::string path = compiled();
+  std::string bytes = readFile(path);
+  const uint64_t outside = need(blob::Blob::open(path)).frame().outsideBytes();
+  for (uint64_t at = 0; at < outside; at += 101) {
+    const char old = bytes[at];
+    bytes[at] = static_cast<char>(old ^ (1 << (at % 8)));
+    EXPECT_FALSE(blob::Blob::fromMemory(std::as_bytes(std::span(bytes))).isOk()) << "byte " << at;
+    bytes[at] = old;
+  }
+  EXPECT_TRUE(blob::Blob::fromMemory(std::as_bytes(std::span(bytes))).isOk());
+  bytes[outside / 2] ^= 1;
+  writeFile(path, bytes);
+  expectFailure({"inspect", path}, 1, path);
+}
+
+TEST_F(CliFailuresTest, AFlippedWeightIsFoundByVerifyAndCrashesNothing) {
+  const std::string path = compiled();
+  std::string bytes = readFile(path);
+  const uint64_t outside = need(blob::Blob::open(path)).frame().outsideBytes();
+  for (const uint64_t at : {outside, (outside + bytes.size()) / 2, bytes.size() - 1}) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x7F);
+    writeFile(path, flipped);
+    EXPECT_EQ(folder.run("firn", {"inspect", path}).exitCode, 0);
+    const ProgramResult verified = folder.run("firn", {"inspect", path, "--verify"});
+    EXPECT_EQ(verified.exitCode, 1) << "byte " << at;
+    EXPECT_THAT(verified.err, HasSubstr("hash"));
+    EXPECT_EQ(folder.run("firn", {"run", path, "--prompt-ids", "1,2", "--max-tokens", "3", "--json"}).exitCode, 0);
+  }
+}
+
+TEST_F(CliFailuresTest, AnOutputThatCannotBeWritten) {
+  const std::string nowhere = folder.file("no/such/folder");
+  const ProgramResult result = folder.run("firn", {"compile", kModel, "-o", nowhere + "/x.firn"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr(nowhere));
+}
+
+/// Whether `process` would be told of a SIGINT, by /proc/PID/status.
+bool catchesInterrupt(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) & (1ULL << (SIGINT - 1))) != 0;
+  }
+  return false;
+}
+
+TEST_F(CliFailuresTest, AnInterruptedCompileLeavesNothing) {
+  // Large enough to be interrupted: many lanes and sizes make a second of work of a small model.
+  const std::vector<std::string> arguments = {
+      "tests/data/quant/q8_0.gguf",
+      "-o",
+      folder.file("x.firn"),
+      "--threads",
+      "256",
+      "--max-prompt-len",
+      "4096",
+      "--prefill-chunks",
+      "64,128,192,256,320,384,448,512,576,640,704,768,832,896,960,1024,2048,4096"};
+  for (const int delayMs : {0, 100, 200}) {
+    const pid_t process = folder.start("firn-compile", arguments);
+    while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
+    ASSERT_EQ(kill(process, SIGINT), 0);
+    const ProgramResult result = folder.finish(process);
+    EXPECT_EQ(result.exitCode, 130) << delayMs << " ms; " << result.err;
+    EXPECT_THAT(folder.names(), IsEmpty());
+  }
+}
+
+TEST_F(CliFailuresTest, AKilledCompileLeavesNoFileOfThatName) {
+  for (int delayMs = 5; delayMs <= 80; delayMs += 15) {
+    const std::string blob = folder.file("x.firn");
+    const pid_t process = folder.start("firn-compile", {"tests/data/quant/q8_0.gguf", "-o", blob, "--threads", "2"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
+    kill(process, SIGKILL);
+    folder.finish(process);
+    if (!std::filesystem::exists(blob)) continue;
+    EXPECT_TRUE(blob::Blob::open(blob).isOk()) << "a part of a blob after " << delayMs << " ms";
+    std::filesystem::remove(blob);
+  }
+}
+
+}  // namespace
+}  // namespace firn::e2e

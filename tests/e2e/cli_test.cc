@@ -1,0 +1,224 @@
+// The programs firn and firn-compile on small models: what they print, and what a script can rely on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/driver.h"
+#include "compiler/import/gguf_writer_for_test.h"
+#include "tests/e2e/program.h"
+#include "tests/e2e/recorded.h"
+#include "tests/golden/safetensors.h"
+
+namespace firn::e2e {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kModel = "tests/data/gguf/llama.gguf";
+
+class CliTest : public testing::Test {
+ protected:
+  /// Runs firn, which must succeed, and gives its standard output.
+  std::string firn(const std::vector<std::string>& arguments) const {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.out;
+  }
+  ordered_json firnJson(std::vector<std::string> arguments) const {
+    arguments.emplace_back("--json");
+    return ordered_json::parse(firn(arguments));
+  }
+  /// A blob for prompts of up to 128 tokens and T = 256.
+  std::string compiled(const std::string& model = kModel) const {
+    const std::string blob = folder.file("model.firn");
+    firn({"compile", model, "-o", blob, "--max-prompt-len", "128", "--threads", "2"});
+    return blob;
+  }
+
+  ProgramFolder folder;
+};
+
+std::vector<std::string> keysOf(const ordered_json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST_F(CliTest, FirnLinksNoCompiler) {
+  const std::string libraries = folder.run("ldd", {programPath("firn")}).out;
+  EXPECT_THAT(libraries, HasSubstr("libc.so"));
+  EXPECT_THAT(libraries, Not(HasSubstr("MLIR")));
+  EXPECT_THAT(libraries, Not(HasSubstr("LLVM")));
+  EXPECT_THAT(readFile(programPath("firn")), Not(HasSubstr("N4mlir")));  // nor does it hold a mangled mlir:: name
+  EXPECT_THAT(readFile(programPath("firn-compile")), HasSubstr("N4mlir"));
+}
+
+TEST_F(CliTest, RunPrintsOneObjectAndCompilesOnce) {
+  const std::vector<std::string> arguments = {"run", kModel, "hello world", "--max-tokens", "6", "--ignore-eos"};
+  const ordered_json first = firnJson(arguments);
+  EXPECT_THAT(keysOf(first), ElementsAre("text", "tokens", "prompt_tokens", "completion_tokens", "finish_reason",
+                                         "compiled", "load_ms", "ttft_ms", "decode_tok_s"));
+  EXPECT_TRUE(first["compiled"]);
+  EXPECT_EQ(first["tokens"].size(), 6U);
+  EXPECT_EQ(first["completion_tokens"], 6);
+  EXPECT_EQ(first["finish_reason"], "length");
+  const ordered_json second = firnJson(arguments);
+  EXPECT_FALSE(second["compiled"]);
+  EXPECT_EQ(second["tokens"], first["tokens"]);
+  EXPECT_EQ(second["text"], first["text"]);
+  EXPECT_EQ(folder.cachedBlobs().size(), 1U);
+  // Streamed, the same text and a newline.
+  EXPECT_EQ(firn(arguments), first["text"].get<std::string>() + "\n");
+  // Other choices are another program.
+  EXPECT_TRUE(firnJson({"run", kModel, "hello world", "--max-tokens", "1", "--max-prompt-len", "64"})["compiled"]);
+  EXPECT_EQ(folder.cachedBlobs().size(), 2U);
+}
+
+TEST_F(CliTest, ADamagedFileOfTheCacheIsCompiledAgain) {
+  const std::vector<std::string> arguments = {"run", kModel, "hello", "--max-tokens", "3"};
+  const ordered_json first = firnJson(arguments);
+  const std::string blob = folder.cachedBlobs().at(0);
+  std::string bytes = readFile(blob);
+  bytes[5000] ^= 1;
+  writeFile(blob, bytes);
+  const ordered_json second = firnJson(arguments);
+  EXPECT_TRUE(second["compiled"]);
+  EXPECT_EQ(second["tokens"], first["tokens"]);
+  EXPECT_FALSE(firnJson(arguments)["compiled"]);
+}
+
+TEST_F(CliTest, RunGivesTheRecordedTokens) {
+  const RecordedModel model = floatModels()[0];
+  const RecordedAnswer answer = recordedAnswer(model);
+  std::string ids;
+  for (const int32_t id : answer.ids) ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  const ordered_json result = firnJson({"run", "tests/data/" + model.model, "--prompt-ids", ids, "--max-tokens", "24",
+                                        "--ignore-eos", "--device", "reference"});
+  EXPECT_EQ(result["tokens"].get<std::vector<int32_t>>(), answer.greedy);
+  EXPECT_EQ(result["prompt_tokens"], answer.ids.size());
+}
+
+TEST_F(CliTest, LaddersAndThreadsOfABlobChangeNothing) {
+  const std::string blob = compiled();
+  const std::vector<std::string> arguments = {"run", blob, "--prompt-ids", "5,6,7,8,9", "--max-tokens", "200"};
+  const ordered_json expected = firnJson(arguments);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--threads", "1"}, {"--prefill-chunks", "16"}, {"--contexts", "256"}}) {
+    std::vector<std::string> changed = arguments;
+    changed.insert(changed.end(), more.begin(), more.end());
+    EXPECT_EQ(firnJson(changed)["tokens"], expected["tokens"]) << more[0];
+  }
+}
+
+TEST_F(CliTest, SeedsDecideSampledTokens) {
+  const auto sampled = [&](const std::string& seed) {
+    return firnJson({"run", kModel, "hello", "--max-tokens", "20", "--temperature", "1", "--seed", seed})["tokens"];
+  };
+  EXPECT_EQ(sampled("1"), sampled("1"));
+  EXPECT_NE(sampled("1"), sampled("2"));
+}
+
+TEST_F(CliTest, EveryPhasePrints) {
+  for (const std::string_view phase : compiler::kPhases) {
+    const std::string name(phase);
+    const std::string blob = folder.file(name + ".firn");
+    const std::string text = firn({"compile", kModel, "-o", blob, "--stop-after", name, "--print"});
+    EXPECT_GT(text.size(), 1000U) << name;
+    EXPECT_EQ(std::filesystem::exists(blob), name == "blob") << name;
+  }
+}
+
+TEST_F(CliTest, InspectShowsAndVerifies) {
+  const std::string blob = compiled();
+  const std::string text = firn({"inspect", blob, "--verify"});
+  EXPECT_THAT(text, HasSubstr("generate.256"));
+  EXPECT_THAT(text, HasSubstr("head.1"));
+  EXPECT_THAT(text, HasSubstr("weights_bytes"));
+  EXPECT_GT(firn({"inspect", blob, "--tasks"}).size(), text.size());
+  EXPECT_EQ(firnJson({"inspect", blob})["ident"]["target"], "cpu");
+}
+
+TEST_F(CliTest, ReadelfHasNothingToSay) {
+  const ProgramResult result = folder.run("readelf", {"-hSsn", "-W", compiled()});
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_THAT(result.out, Not(HasSubstr("arning")));
+  EXPECT_THAT(result.out, HasSubstr(".firn.weights"));
+  EXPECT_THAT(result.out, HasSubstr("generate.256"));
+}
+
+TEST_F(CliTest, TokenizeOfModelAndBlob) {
+  const ordered_json ids = firnJson({"tokenize", kModel, "hello world"});
+  EXPECT_THAT(keysOf(ids), ElementsAre("ids"));
+  EXPECT_FALSE(ids["ids"].empty());
+  EXPECT_EQ(firnJson({"tokenize", compiled(), "hello world"}), ids);
+}
+
+TEST_F(CliTest, BenchMeasures) {
+  const ordered_json result =
+      firnJson({"bench", kModel, "--prompt-tokens", "64", "--decode-tokens", "16", "--threads", "1"});
+  for (const char* key : {"prefill_tok_s", "decode_tok_s", "load_ms", "weights_bytes", "memory_bytes"}) {
+    ASSERT_TRUE(result.contains(key)) << key;
+    EXPECT_GT(result[key].get<double>(), 0) << key;
+  }
+}
+
+TEST_F(CliTest, EvalWritesTheLogitsOfEveryPosition) {
+  const RecordedModel model = quantizedModels()[0];
+  const RecordedAnswer answer = recordedAnswer(model);
+  writeFile(folder.file("ids.json"), ordered_json(answer.ids).dump());
+  const auto logits = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "eval", "logits", "tests/data/" + model.model, "--ids", folder.file("ids.json"), "-o", folder.file(name)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    firn(arguments);
+    const golden::Safetensors file = need(golden::Safetensors::open(folder.file(name)));
+    EXPECT_THAT(file.shape("logits"), ElementsAre(answer.ids.size(), 512U));
+    return need(file.floats("logits"));
+  };
+  const std::vector<float> cpu = logits("cpu", {"--device", "cpu"});
+  EXPECT_EQ(differenceInBits(logits("step", {"--step"}), cpu), "");
+  EXPECT_EQ(differenceInBits(logits("ladder", {"--prefill-chunks", "64", "--contexts", "128"}), cpu), "");
+  EXPECT_LE(largestDifference(logits("reference", {"--device", "reference"}), answer.logits), kRecordedTolerance);
+}
+
+TEST_F(CliTest, EvalMeasuresPerplexityAndDivergence) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "the quick brown fox jumps over the lazy dog " + std::to_string(i) + "\n";
+  writeFile(folder.file("text"), text);
+  const ordered_json cpu =
+      firnJson({"eval", "perplexity", kModel, folder.file("text"), "--window", "64", "--kl-windows", "1"});
+  EXPECT_EQ(cpu["scored"], cpu["windows"].get<int>() * 31);  // the second half, each predicting the next
+  EXPECT_LT(cpu["mean_kl"], 1e-4);
+  EXPECT_GE(cpu["mean_kl"], 0);
+  const ordered_json reference =
+      firnJson({"eval", "perplexity", kModel, folder.file("text"), "--window", "64", "--device", "reference"});
+  EXPECT_NEAR(cpu["perplexity"].get<double>() / reference["perplexity"].get<double>(), 1, 1e-3);
+}
+
+TEST_F(CliTest, AModelWithoutTokenizerRunsOnIds) {
+  import::GgufWriter writer = import::tinyLlama();
+  for (const char* key : {"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens",
+                          "tokenizer.ggml.token_type", "tokenizer.ggml.merges", "tokenizer.ggml.eos_token_id"}) {
+    writer.erase(key);
+  }
+  const import::ByteVector bytes = writer.bytes();
+  const std::string model = folder.file("bare.gguf");
+  writeFile(model, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const ordered_json result = firnJson({"run", model, "--prompt-ids", "1,2,3", "--max-tokens", "4"});
+  EXPECT_EQ(result["tokens"].size(), 4U);
+  EXPECT_EQ(result["text"], "");
+  EXPECT_THAT(firn({"run", model, "--prompt-ids", "1,2,3", "--max-tokens", "2"}), testing::MatchesRegex("[0-9 ]+\n"));
+  EXPECT_GT(firnJson({"bench", model, "--prompt-tokens", "8", "--decode-tokens", "4"})["decode_tok_s"], 0);
+  const ProgramResult refused = folder.run("firn", {"run", model, "a text"});
+  EXPECT_EQ(refused.exitCode, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--prompt-ids"));
+}
+
+}  // namespace
+}  // namespace firn::e2e

@@ -1,0 +1,79 @@
+#include "tests/e2e/program.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace firn::e2e {
+
+namespace fs = std::filesystem;
+
+std::string programPath(const std::string& name) {
+  return name == "firn" || name == "firn-compile" ? std::string(FIRN_PROGRAM_FOLDER) + "/" + name : name;
+}
+
+std::string readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void writeFile(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+pid_t ProgramFolder::start(const std::string& program, const std::vector<std::string>& arguments) const {
+  const std::string path = programPath(program);
+  const std::string outPath = output_.file("out");
+  const std::string errPath = output_.file("err");
+  std::vector<char*> argv = {const_cast<char*>(path.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t process = fork();
+  if (process < 0) throw std::runtime_error("cannot fork");
+  if (process > 0) return process;
+  const int out = open(outPath.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  const int err = open(errPath.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  const int in = open("/dev/null", O_RDONLY);
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+  execvp(argv[0], argv.data());
+  _exit(127);
+}
+
+ProgramResult ProgramFolder::finish(pid_t process) const {
+  int status = 0;
+  if (waitpid(process, &status, 0) != process) throw std::runtime_error("the program is lost");
+  ProgramResult result;
+  result.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = readFile(output_.file("out"));
+  result.err = readFile(output_.file("err"));
+  return result;
+}
+
+ProgramResult ProgramFolder::run(const std::string& program, const std::vector<std::string>& arguments) const {
+  return finish(start(program, arguments));
+}
+
+std::vector<std::string> ProgramFolder::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_.path())) names.push_back(entry.path().filename().string());
+  return names;
+}
+
+std::vector<std::string> ProgramFolder::cachedBlobs() const {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(cache_.path())) {
+    if (entry.is_regular_file()) paths.push_back(entry.path().string());
+  }
+  return paths;
+}
+
+}  // namespace firn::e2e
