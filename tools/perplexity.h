@@ -26,7 +26,7 @@ struct PerplexityOptions {
   uint32_t klWindows = 0;            ///< windows compared with the reference, from the first; needs `reference`
   engine::Session* reference = nullptr;
   /// Called before each window; false cancels.
-  std::function<bool(uint32_t done, uint32_t total)> progress;
+  std::function<bool(uint32_t done, uint32_t total)> progress = {};
 };
 
 /// Scores `ids` with `session`. Log-probabilities are computed in double from the f32 logits. invalid_argument when the

@@ -201,17 +201,16 @@ bool catchesInterrupt(pid_t process) {
 
 TEST_F(CliFailuresTest, AnInterruptedCompileLeavesNothing) {
   // Large enough to be interrupted: many lanes and sizes make a second of work of a small model.
-  const std::vector<std::string> arguments = {
-      "tests/data/quant/q8_0.gguf",
-      "-o",
-      folder.file("x.firn"),
-      "--threads",
-      "256",
-      "--max-prompt-len",
-      "4096",
-      "--prefill-chunks",
-      "64,128,192,256,320,384,448,512,576,640,704,768,832,896,960,1024,2048,4096"};
-  for (const int delayMs : {0, 100, 200}) {
+  const std::vector<std::string> arguments = {"tests/data/quant/q8_0.gguf",
+                                              "-o",
+                                              folder.file("x.firn"),
+                                              "--threads",
+                                              "256",
+                                              "--max-prompt-len",
+                                              "4096",
+                                              "--prefill-chunks",
+                                              "64,128,192,256,320,384,448,512,1024,2048,4096"};
+  for (const int delayMs : {0, 150}) {
     const pid_t process = folder.start("firn-compile", arguments);
     while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));

@@ -1,6 +1,7 @@
 #include "tests/e2e/program.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,8 +51,10 @@ pid_t ProgramFolder::start(const std::string& program, const std::vector<std::st
 
 ProgramResult ProgramFolder::finish(pid_t process) const {
   int status = 0;
-  if (waitpid(process, &status, 0) != process) throw std::runtime_error("the program is lost");
+  struct rusage usage{};
+  if (wait4(process, &status, 0, &usage) != process) throw std::runtime_error("the program is lost");
   ProgramResult result;
+  result.peakBytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   result.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = readFile(output_.file("out"));
   result.err = readFile(output_.file("err"));

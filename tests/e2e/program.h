@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct ProgramResult {
   int exitCode = -1;
   std::string out;
   std::string err;
+  uint64_t peakBytes = 0;  ///< the most memory that it held, mapped files included
 };
 
 /// A folder in which programs run: their cache and their output are here and nowhere else. One test, one object.
