@@ -15,9 +15,15 @@ struct Reached {
   PlanStep step;
 };
 
+/// Costs come from the blob and may be anything: a sum stays below kUnreached, so that what is reached is known to be.
+uint64_t sumOf(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? kUnreached - 1 : std::min(sum, kUnreached - 1);
+}
+
 void relax(std::vector<Reached>& best, uint32_t from, const PlanStep& step) {
   Reached& to = best[from + step.valid];
-  const uint64_t cost = best[from].cost + std::max<uint64_t>(step.variant->cost, 1);
+  const uint64_t cost = sumOf(best[from].cost, std::max<uint64_t>(step.variant->cost, 1));
   if (cost < to.cost) to = {cost, step};
 }
 

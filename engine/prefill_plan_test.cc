@@ -94,6 +94,27 @@ TEST(PrefillPlan, CoversEveryLengthFromEveryRowAtTheLeastCost) {
   }
 }
 
+// A blob may predict any time: sums of them must not wrap, and every length must still be covered.
+TEST(PrefillPlan, CoversEveryLengthWhateverTheBlobPredicts) {
+  for (const uint64_t picoseconds : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX / 2 + 1}) {
+    const auto blob = cts::makeTinyBlob({.picoseconds = picoseconds});
+    ASSERT_TRUE(blob.isOk()) << blob.status().toString();
+    const auto table = VariantTable::create(*blob, {});
+    ASSERT_TRUE(table.isOk()) << table.status().toString();
+    for (const uint32_t tokens : {1U, 2U, 17U, cts::kKvRows}) {
+      const auto plan = planPrefill(*table, 0, tokens, cts::kKvRows);
+      ASSERT_TRUE(plan.isOk()) << plan.status().toString();
+      uint32_t row = 0;
+      for (const PlanStep& step : plan->steps) {
+        ASSERT_EQ(step.row0, row);
+        row += step.valid;
+      }
+      EXPECT_EQ(row, tokens) << picoseconds;
+      EXPECT_GE(plan->picoseconds, picoseconds - 1) << "a longer plan is no cheaper";
+    }
+  }
+}
+
 TEST(PrefillPlan, RefusesRowsThatDoNotExist) {
   const VariantTable table = tinyTable();
   EXPECT_EQ(planPrefill(table, 0, 0, cts::kKvRows).status().code(), Code::kInvalidArgument);

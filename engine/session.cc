@@ -97,7 +97,7 @@ Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, co
     FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
   }
   const PlanStep& last = plan.steps.back();
-  if (!last.isGenerate) FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1, 1));
+  if (!last.isGenerate) FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1));
   return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
 }
 
@@ -122,7 +122,7 @@ Status Session::headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSi
   for (uint32_t done = 0; done < rows;) {
     const Variant& head = model_->variants().headFor(rows - done);
     const uint32_t count = std::min(head.rows, rows - done);
-    FIRN_RETURN_IF_ERROR(runHead(head, done, count));
+    FIRN_RETURN_IF_ERROR(runHead(head, done));
     FIRN_RETURN_IF_ERROR(sink(firstPosition + done, count, {logits, uint64_t{count} * model_->limits().vocab}));
     done += count;
   }
@@ -180,11 +180,9 @@ Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
   return Status::ok();
 }
 
-Status Session::runHead(const Variant& head, uint32_t firstRow, uint32_t rows) {
+Status Session::runHead(const Variant& head, uint32_t firstRow) {
   const uint64_t rowBytes = uint64_t{model_->limits().embed} * sizeof(float);
-  *typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kValid)]) = static_cast<int32_t>(rows);
   runtime::Bindings bindings;
-  bindings[at(SymbolKind::kValid)] = io(SymbolKind::kValid, 0, sizeof(int32_t));
   bindings[at(SymbolKind::kHidden)] = io(SymbolKind::kHidden, firstRow * rowBytes, head.rows * rowBytes);
   bindings[at(SymbolKind::kLogits)] =
       io(SymbolKind::kLogits, 0, uint64_t{head.rows} * model_->limits().vocab * sizeof(float));

@@ -60,7 +60,8 @@ class Session {
   Status checkIds(std::span<const int32_t> ids) const;
   Status checkPrompt(std::span<const int32_t> ids) const;
   Status runStep(const PlanStep& step, std::span<const int32_t> ids);
-  Status runHead(const Variant& head, uint32_t firstRow, uint32_t rows);
+  /// Logits of the hidden rows from `firstRow` on, as many as the head has: a head always computes all its rows.
+  Status runHead(const Variant& head, uint32_t firstRow);
   Status headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSink& sink);
   runtime::SymbolBinding io(blob::SymbolKind kind, uint64_t skipBytes, uint64_t bytes) const;
 

@@ -73,7 +73,8 @@ class Device {
   /// Refuses a missing symbol, a range outside its buffer, a wrong size.
   virtual Status bind(ProgramId program, uint32_t entry, const Bindings& bindings) = 0;
   /// Starts the entry with the values its inputs hold now. One entry may be in flight.
-  /// out_of_range, before any work: valid not in 1..m, row0 + valid > T, an id or position out of range.
+  /// out_of_range, before any work: valid not in 1..m, row0 + m > T, row0 + valid > context, an id or position out of
+  /// range.
   virtual Status submit(ProgramId program, uint32_t entry) = 0;
   /// Waits for the entry in flight; its outputs are then readable.
   virtual Status wait() = 0;

@@ -7,13 +7,15 @@
 
 namespace firn::runtime {
 
-/// The values a run of `entry` starts from. `entry` must be bound. A head without a valid symbol computes all rows.
+/// What a run needs to know of its inputs.
+struct RunValues {
+  uint32_t valid = 0;  ///< rows to compute, 1..m; all m of a head
+  uint32_t row0 = 0;   ///< cache row of the first; 0 for a head
+};
+
+/// The values a run of `entry` starts from. `entry` must be bound.
 /// out_of_range: valid not in 1..m; row0 + m beyond the T rows of the cache; row0 + valid beyond the context; the id of
 /// a valid row not in 0..V-1, its position not in 0..T-1. Padding rows are not looked at.
-struct RunValues {
-  uint32_t valid = 0;
-  uint32_t row0 = 0;
-};
 Result<RunValues> checkInputs(const Entry& entry, const blob::ProgramHeader& header);
 
 }  // namespace firn::runtime

@@ -136,6 +136,9 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   } else {
     addReferenceProgram(weights, contents.program, arena);
   }
+  if (options.picoseconds != 0) {
+    for (blob::EntryRecord& entry : contents.program.entries) entry.predictedPicoseconds = options.picoseconds;
+  }
   contents.program.header.weightsBytes = arena.bytes().size();
 
   const std::string path = temporaryPath();

@@ -34,6 +34,7 @@ struct TinyOptions {
   uint32_t arithmeticId = 0;      ///< of the blob; 0: the one of kernels/cpu
   uint32_t activationPlanes = 1;  ///< cpu with q8_0: 1 or 2
   bool smallWorkspace = false;    ///< cpu: one float less than attention needs
+  uint64_t picoseconds = 0;       ///< predicted for every entry; 0: what the programs say
 };
 
 /// A matrix of made-up numbers in its source type, row-major.
