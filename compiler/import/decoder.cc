@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "compiler/import/architecture_keys.h"
+#include "compiler/import/decoder_refusals.h"
 #include "compiler/import/quote.h"
 #include "compiler/import/rope_import.h"
 #include "compiler/import/weight_source.h"
@@ -152,8 +154,7 @@ Status checkUnused(const WeightSource& weights, const DecoderTraits& traits, Mod
                      std::to_string(name.layer) + ", but key '" + std::string(traits.architecture) +
                      ".block_count' is " + std::to_string(spec->layers.size()));
     }
-    const auto& refused = traits.refusedTensors;
-    if (std::find(refused.begin(), refused.end(), name.pattern) != refused.end()) {
+    if (std::ranges::find(kRefusedTensors, name.pattern) != std::end(kRefusedTensors)) {
       return unsupported(weights.path() + ": tensor " + quoted(tensor->name) + " is not supported in architecture '" +
                          std::string(traits.architecture) + "': without it the answers would be wrong");
     }
@@ -181,7 +182,7 @@ Result<ModelSpec> importDecoder(const GgufFile& file, const DecoderTraits& trait
   spec.storage = file.storage();
   const ArchitectureKeys keys(file, traits.architecture);
   FIRN_RETURN_IF_ERROR(readName(file, &spec));
-  FIRN_RETURN_IF_ERROR(keys.refuse(traits.refusedKeys));
+  FIRN_RETURN_IF_ERROR(keys.refuse(kRefusedKeys));
   FIRN_RETURN_IF_ERROR(readHyperParameters(keys, file, &spec));
   WeightSource weights(file);
   FIRN_ASSIGN_OR_RETURN(spec.rope, importRope(keys, spec, weights));

@@ -2,11 +2,9 @@
 // an architecture is data: DecoderTraits, one file each under models/.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "base/status.h"
-#include "compiler/import/architecture_keys.h"
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/model_spec.h"
 
@@ -15,9 +13,6 @@ namespace firn::import {
 struct DecoderTraits {
   std::string_view architecture;  ///< general.architecture, and the prefix of its keys
   RopePairing pairing = RopePairing::kInterleaved;
-  std::span<const RefusedKey> refusedKeys;
-  /// Tensors that change what is computed in a way that firn does not; "blk.*." stands for any layer.
-  std::span<const std::string_view> refusedTensors;
 };
 
 /// Everything of a ModelSpec but the tokenizer. Verifies hyper-parameters against limits and each other, and every

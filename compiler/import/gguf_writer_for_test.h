@@ -168,13 +168,14 @@ class GgufWriter {
   std::vector<Tensor> tensors_;
 };
 
-/// A complete llama of one layer in about 2 KiB: E 8, 2 heads of 4, 1 KV head, F 16, V 6, with a gpt2 tokenizer.
-inline GgufWriter tinyLlama() {
+/// A complete decoder of one layer in about 2 KiB: E 8, 2 heads of 4, 1 KV head, F 16, V 6, with a gpt2 tokenizer.
+inline GgufWriter tinyDecoder(const std::string& architecture) {
   GgufWriter file;
-  file.text("general.architecture", "llama").text("general.name", "tiny");
-  file.u32("llama.block_count", 1).u32("llama.context_length", 64).u32("llama.embedding_length", 8);
-  file.u32("llama.feed_forward_length", 16).u32("llama.attention.head_count", 2);
-  file.u32("llama.attention.head_count_kv", 1).f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
+  const auto key = [&](const char* suffix) { return architecture + "." + suffix; };
+  file.text("general.architecture", architecture).text("general.name", "tiny");
+  file.u32(key("block_count"), 1).u32(key("context_length"), 64).u32(key("embedding_length"), 8);
+  file.u32(key("feed_forward_length"), 16).u32(key("attention.head_count"), 2);
+  file.u32(key("attention.head_count_kv"), 1).f32(key("attention.layer_norm_rms_epsilon"), 1e-5F);
   file.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "gpt-2");
   file.texts("tokenizer.ggml.tokens", {"a", "b", "c", "ab", "abc", "<|im_end|>"});
   file.i32s("tokenizer.ggml.token_type", {1, 1, 1, 1, 1, 3}).texts("tokenizer.ggml.merges", {"a b", "ab c"});
@@ -187,5 +188,7 @@ inline GgufWriter tinyLlama() {
   file.tensor("blk.0.ffn_down.weight", {16, 8});
   return file;
 }
+
+inline GgufWriter tinyLlama() { return tinyDecoder("llama"); }
 
 }  // namespace firn::import

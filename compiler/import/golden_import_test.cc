@@ -90,6 +90,24 @@ TEST(GoldenImport, Yarn) {
   EXPECT_NEAR(spec.rope.freqs[4], 0.0025, 1e-8);
 }
 
+TEST(GoldenImport, Qwen2) {
+  const ModelSpec spec = load("tests/data/gguf/qwen2.gguf");
+  EXPECT_EQ(spec.architecture, "qwen2");
+  EXPECT_EQ(spec.embed, 96U);
+  EXPECT_EQ(spec.heads, 6U);
+  EXPECT_EQ(spec.kvHeads, 1U);
+  EXPECT_EQ(spec.headDim, 16U);
+  EXPECT_EQ(spec.rope.pairing, RopePairing::kHalfSplit);
+  EXPECT_NEAR(spec.rope.freqs[1], std::pow(1e6, -1.0 / 8), 1e-7);
+  EXPECT_FALSE(spec.head.has_value());
+  ASSERT_EQ(spec.layers.size(), 3U);
+  for (const LayerSpec& layer : spec.layers) {
+    EXPECT_TRUE(layer.q.bias && layer.k.bias && layer.v.bias);
+    EXPECT_FALSE(layer.o.bias || layer.gate.bias || layer.up.bias || layer.down.bias);
+  }
+  EXPECT_THAT(spec.unusedTensors, IsEmpty());
+}
+
 TEST(GoldenImport, QuantizedWeights) {
   const std::pair<const char*, DType> files[] = {
       {"q8_0", DType::kQ8_0}, {"q4_0", DType::kQ4_0}, {"q4_1", DType::kQ4_1}};

@@ -17,9 +17,12 @@ std::vector<RecordedModel> floatModels() {
   const auto model = [](const std::string& name, const std::string& file) {
     return RecordedModel{name, "gguf/" + file + ".gguf", file + ".safetensors", "logits"};
   };
-  return {model("f32", "llama"), model("llama3_rope", "llama3-rope"),
-          model("linear_rope_bias_f16", "llama-bias-linear-rope"), model("tied_bf16", "llama-tied-bf16"),
-          model("yarn", "llama-yarn")};
+  return {model("f32", "llama"),
+          model("llama3_rope", "llama3-rope"),
+          model("linear_rope_bias_f16", "llama-bias-linear-rope"),
+          model("tied_bf16", "llama-tied-bf16"),
+          model("yarn", "llama-yarn"),
+          model("qwen2", "qwen2")};
 }
 
 std::vector<RecordedModel> quantizedModels() {

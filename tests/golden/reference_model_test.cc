@@ -123,7 +123,8 @@ const auto kUnquantized =
                     Case{"llama3_rope", "gguf/llama3-rope.gguf", "llama3-rope.safetensors"},
                     Case{"linear_rope_bias", "gguf/llama-bias-linear-rope.gguf", "llama-bias-linear-rope.safetensors"},
                     Case{"tied_bf16", "gguf/llama-tied-bf16.gguf", "llama-tied-bf16.safetensors"},
-                    Case{"yarn", "gguf/llama-yarn.gguf", "llama-yarn.safetensors"});
+                    Case{"yarn", "gguf/llama-yarn.gguf", "llama-yarn.safetensors"},
+                    Case{"qwen2", "gguf/qwen2.gguf", "qwen2.safetensors"});
 
 INSTANTIATE_TEST_SUITE_P(Models, ReferenceModelTest, kUnquantized, caseName);
 INSTANTIATE_TEST_SUITE_P(Models, GreedyTest, kUnquantized, caseName);
