@@ -19,7 +19,7 @@ std::atomic<uint64_t> allocations{0};
 
 }  // namespace
 
-// operator new comes here too. The compiler's preset with sanitizers has no compiler to test.
+// operator new comes here too.
 extern "C" {
 void* libcMalloc(size_t bytes) __asm__("__libc_malloc");
 void* libcCalloc(size_t count, size_t bytes) __asm__("__libc_calloc");
