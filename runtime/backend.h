@@ -41,7 +41,5 @@ class Backend {
 Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view device);
 /// unsupported when options ask for an instruction set: for devices that have no choice.
 Status refuseInstructionSet(const DeviceOptions& options, std::string_view device);
-/// "cpu", "reference".
-std::string_view targetName(blob::Target target);
 
 }  // namespace firn::runtime

@@ -3,13 +3,15 @@
 #include <array>
 #include <string>
 
+#include "blob/names.h"
+
 namespace firn::runtime {
 namespace {
 
 using BoundSymbols = std::array<BoundSymbol, blob::kSymbolKinds>;
 
 Status refuse(const Entry& entry, blob::SymbolKind kind, const std::string& what) {
-  return invalidArgument("entry " + entry.name + ", symbol " + std::string(symbolName(kind)) + ": " + what);
+  return invalidArgument("entry " + entry.name + ", symbol " + std::string(blob::symbolKindName(kind)) + ": " + what);
 }
 
 uint64_t alignmentOf(const blob::SymbolRecord& symbol) {
@@ -28,7 +30,8 @@ Result<BoundSymbol> resolve(const Entry& entry, const blob::SymbolRecord& symbol
   }
   const Result<std::span<std::byte>> memory = buffers.find(binding.buffer);
   if (!memory)
-    return memory.status().withPlace("entry " + entry.name + ", symbol " + std::string(symbolName(symbol.kind)));
+    return memory.status().withPlace("entry " + entry.name + ", symbol " +
+                                     std::string(blob::symbolKindName(symbol.kind)));
   if (binding.offsetBytes > memory->size() || binding.bytes > memory->size() - binding.offsetBytes) {
     return refuse(entry, symbol.kind,
                   std::to_string(binding.bytes) + " bytes from offset " + std::to_string(binding.offsetBytes) +
@@ -53,7 +56,7 @@ Status checkOverlaps(const Entry& entry, const BoundSymbols& symbols) {
       if (b.record == nullptr || &a == &b) continue;
       if (a.data < b.data + b.record->bytes && b.data < a.data + a.record->bytes) {
         return refuse(entry, a.record->kind,
-                      "is written and overlaps symbol " + std::string(symbolName(b.record->kind)));
+                      "is written and overlaps symbol " + std::string(blob::symbolKindName(b.record->kind)));
       }
     }
   }
@@ -61,13 +64,6 @@ Status checkOverlaps(const Entry& entry, const BoundSymbols& symbols) {
 }
 
 }  // namespace
-
-std::string_view symbolName(blob::SymbolKind kind) {
-  static constexpr std::array<std::string_view, blob::kSymbolKinds> kNames = {"ids",  "positions", "valid",  "row0",
-                                                                              "mask", "hidden",    "logits", "kv"};
-  const auto index = static_cast<uint32_t>(kind);
-  return index < kNames.size() ? kNames[index] : "unknown";
-}
 
 Status bindEntry(const Program& program, Entry& entry, BufferTable& buffers, const Bindings& bindings) {
   BoundSymbols bound{};

@@ -13,7 +13,4 @@ namespace firn::runtime {
 /// address that is no multiple of the element size (the cache: of 64), an output or the cache overlapping another.
 Status bindEntry(const Program& program, Entry& entry, BufferTable& buffers, const Bindings& bindings);
 
-/// "ids", "positions", "valid", "row0", "mask", "hidden", "logits", "kv".
-std::string_view symbolName(blob::SymbolKind kind);
-
 }  // namespace firn::runtime

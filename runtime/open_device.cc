@@ -37,10 +37,4 @@ Result<std::unique_ptr<Device>> openDevice(std::string_view name, const DeviceOp
   return notFound("there is no device \"" + std::string(name) + "\"; known devices: " + known);
 }
 
-Status refuseInstructionSet(const DeviceOptions& options, std::string_view device) {
-  if (options.instructionSet.empty()) return Status::ok();
-  return unsupported("device " + std::string(device) + " has no choice of instruction set, but \"" +
-                     options.instructionSet + "\" was asked for");
-}
-
 }  // namespace firn::runtime

@@ -69,7 +69,6 @@ Status Program::resolveTasks(const TaskTable& table) {
                       .operands = operands_.data() + record.firstOperand,
                       .attrs = blob_->attrs().data() + record.firstAttr,
                       .operandCount = record.operandCount,
-                      .attrCount = record.attrCount,
                       .profileRow = row->second});
     if (table.check != nullptr)
       FIRN_RETURN_IF_ERROR(table.check(op, tasks_.back()).withPlace(blob_->path() + ": task " + name));

@@ -2,6 +2,7 @@
 // Not here: what a task computes (the devices' task tables), threads, buffers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -51,7 +52,6 @@ struct Task {
   const Operand* operands = nullptr;
   const uint64_t* attrs = nullptr;
   uint32_t operandCount = 0;
-  uint32_t attrCount = 0;
   uint32_t profileRow = 0;
 
   const blob::OperandRecord& operand(uint32_t index) const { return *operands[index].record; }
@@ -61,6 +61,9 @@ struct Task {
     const Operand& operand = operands[index];
     return reinterpret_cast<T*>(frame.bases[operand.base] + operand.record->offset);
   }
+  /// Rows of operand `index` to compute in this run: the valid ones, of as many as the operand has (a body of another
+  /// size has fewer than the entry).
+  uint32_t rows(const CallFrame& frame, uint32_t index) const { return std::min(frame.valid, operand(index).dims[0]); }
   double attrDouble(uint32_t index) const { return std::bit_cast<double>(attrs[index]); }
   uint32_t attrInt(uint32_t index) const { return static_cast<uint32_t>(attrs[index]); }
 };

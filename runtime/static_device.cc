@@ -13,21 +13,6 @@ Status unavailable(std::string message) { return {Code::kUnavailable, std::move(
 
 }  // namespace
 
-std::string_view targetName(blob::Target target) {
-  switch (target) {
-    case blob::Target::kReference: return "reference";
-    case blob::Target::kCpu: return "cpu";
-  }
-  return "unknown";
-}
-
-Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view device) {
-  if (blob.ident().target == target) return Status::ok();
-  return versionMismatch(blob.path() + ": a program for target " + std::string(targetName(blob.ident().target)) +
-                         ", device " + std::string(device) + " runs target " + std::string(targetName(target)) +
-                         "; compile the model for it or open another device");
-}
-
 StaticDevice::StaticDevice(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), info_(backend_->info()) {}
 
 StaticDevice::~StaticDevice() {

@@ -1,6 +1,5 @@
 #include "runtime/devices/cpu/cpu_tasks.h"
 
-#include <algorithm>
 #include <string>
 
 #include "kernels/cpu/kernels.h"
@@ -11,12 +10,6 @@ namespace {
 constexpr uint64_t kMaxGroup = 1 << 16;
 
 const cpu::CpuKernels& kernelsOf(const Task& task) { return *static_cast<const cpu::CpuKernels*>(task.kernels); }
-
-// Only the valid rows are computed; an operand with fewer rows than the entry has (a body of another size) keeps to
-// its own.
-uint32_t rowsOf(const Task& task, const CallFrame& frame, uint32_t index) {
-  return std::min(frame.valid, task.operand(index).dims[0]);
-}
 
 cpu::ConstRows input(const Task& task, const CallFrame& frame, uint32_t index) {
   return {.data = task.at<const float>(frame, index), .rowStride = task.operand(index).strides[0]};
@@ -48,7 +41,7 @@ void runEmbed(const Task& task, const CallFrame& frame) {
   kernelsOf(task).embed({.ids = task.at<const int32_t>(frame, 0),
                          .table = task.at<const void>(frame, 1),
                          .type = table.dtype,
-                         .rows = rowsOf(task, frame, 2),
+                         .rows = task.rows(frame, 2),
                          .vocab = table.dims[0],
                          .columns = table.dims[1],
                          .out = output(task, frame, 2)});
@@ -58,7 +51,7 @@ void runRmsNorm(const Task& task, const CallFrame& frame) {
   kernelsOf(task).rmsNorm({.in = input(task, frame, 0),
                            .weight = task.at<const float>(frame, 1),
                            .out = output(task, frame, 2),
-                           .rows = rowsOf(task, frame, 2),
+                           .rows = task.rows(frame, 2),
                            .columns = task.operand(2).dims[1],
                            .epsilon = static_cast<float>(task.attrDouble(0))});
 }
@@ -66,7 +59,7 @@ void runRmsNorm(const Task& task, const CallFrame& frame) {
 void runQuantize(const Task& task, const CallFrame& frame) {
   kernelsOf(task).quantize({.in = input(task, frame, 0),
                             .out = codesAt<cpu::Codes, int8_t, float, int32_t>(task, frame, 1),
-                            .rows = rowsOf(task, frame, 0),
+                            .rows = task.rows(frame, 0),
                             .columns = task.operand(0).dims[1]});
 }
 
@@ -78,7 +71,7 @@ void runLinearI8(const Task& task, const CallFrame& frame) {
                             .type = weight.dtype,
                             .bias = optionalBias(task, frame, 4, 6),
                             .out = output(task, frame, out),
-                            .rows = rowsOf(task, frame, out),
+                            .rows = task.rows(frame, out),
                             .outputs = weight.dims[0],
                             .columns = weight.dims[1]});
 }
@@ -91,7 +84,7 @@ void runLinearF32(const Task& task, const CallFrame& frame) {
                              .type = weight.dtype,
                              .bias = optionalBias(task, frame, 2, 4),
                              .out = output(task, frame, out),
-                             .rows = rowsOf(task, frame, out),
+                             .rows = task.rows(frame, out),
                              .outputs = weight.dims[0],
                              .columns = weight.dims[1]});
 }
@@ -104,7 +97,7 @@ void runRope(const Task& task, const CallFrame& frame) {
                         .positions = task.at<const int32_t>(frame, 1),
                         .table = task.at<const float>(frame, 2),
                         .tableStride = task.operand(2).strides[0],
-                        .rows = rowsOf(task, frame, 0),
+                        .rows = task.rows(frame, 0),
                         .heads = x.dims[1],
                         .dims = task.attrInt(1),
                         .halfSplit = task.attrInt(0) == 1});
@@ -120,7 +113,7 @@ void runKvWrite(const Task& task, const CallFrame& frame) {
                            .cacheRowStride = cache.strides[1],
                            .cacheHeadStride = cache.strides[0],
                            .row0 = frame.row0,
-                           .rows = rowsOf(task, frame, 0),
+                           .rows = task.rows(frame, 0),
                            .heads = in.dims[1],
                            .headDim = in.dims[2]});
 }
@@ -143,7 +136,7 @@ void runAttention(const Task& task, const CallFrame& frame) {
                              .outHeadStride = out.strides[1],
                              .scale = static_cast<float>(task.attrDouble(0)),
                              .row0 = frame.row0,
-                             .rows = rowsOf(task, frame, 0),
+                             .rows = task.rows(frame, 0),
                              .context = frame.context,
                              .heads = q.dims[1],
                              .headDim = q.dims[2],
@@ -155,7 +148,7 @@ void runSiluMul(const Task& task, const CallFrame& frame) {
   kernelsOf(task).siluMul({.gate = input(task, frame, 0),
                            .up = input(task, frame, 1),
                            .out = output(task, frame, 2),
-                           .rows = rowsOf(task, frame, 2),
+                           .rows = task.rows(frame, 2),
                            .columns = task.operand(2).dims[1]});
 }
 
@@ -165,14 +158,14 @@ void runAddPartials(const Task& task, const CallFrame& frame) {
                                .partials = {.data = task.at<const float>(frame, 1), .rowStride = partials.strides[1]},
                                .partialStride = partials.strides[0],
                                .partialCount = partials.dims[0],
-                               .rows = rowsOf(task, frame, 0),
+                               .rows = task.rows(frame, 0),
                                .columns = task.operand(0).dims[1]});
 }
 
 void runCopy(const Task& task, const CallFrame& frame) {
   kernelsOf(task).copy({.in = input(task, frame, 0),
                         .out = output(task, frame, 1),
-                        .rows = rowsOf(task, frame, 1),
+                        .rows = task.rows(frame, 1),
                         .columns = task.operand(1).dims[1]});
 }
 

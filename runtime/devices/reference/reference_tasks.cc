@@ -25,16 +25,10 @@ namespace {
 
 namespace ref = firn::reference;
 
-// Only the valid rows are computed; an operand with fewer rows than the entry has (a body of another size) keeps to
-// its own.
-uint64_t rowsOf(const Task& task, const CallFrame& frame, uint32_t index) {
-  return std::min(frame.valid, task.operand(index).dims[0]);
-}
-
 ref::ConstMatrix input(const Task& task, const CallFrame& frame, uint32_t index) {
   const blob::OperandRecord& operand = task.operand(index);
   return {.data = task.at<const float>(frame, index),
-          .rows = rowsOf(task, frame, index),
+          .rows = task.rows(frame, index),
           .columns = operand.dims[1],
           .rowStride = operand.strides[0]};
 }
@@ -42,7 +36,7 @@ ref::ConstMatrix input(const Task& task, const CallFrame& frame, uint32_t index)
 ref::Matrix output(const Task& task, const CallFrame& frame, uint32_t index) {
   const blob::OperandRecord& operand = task.operand(index);
   return {.data = task.at<float>(frame, index),
-          .rows = rowsOf(task, frame, index),
+          .rows = task.rows(frame, index),
           .columns = operand.dims[1],
           .rowStride = operand.strides[0]};
 }
@@ -52,7 +46,7 @@ template <typename T>
 ref::HeadsView<T> rowHeads(const Task& task, const CallFrame& frame, uint32_t index) {
   const blob::OperandRecord& operand = task.operand(index);
   return {.data = task.at<T>(frame, index),
-          .rows = rowsOf(task, frame, index),
+          .rows = task.rows(frame, index),
           .heads = operand.dims[1],
           .headDim = operand.dims[2],
           .rowStride = operand.strides[0],
@@ -124,7 +118,7 @@ void runStateWrite(const Task& task, const CallFrame& frame) {
   ref::stateWrite({.in = rowHeads<const float>(task, frame, 0),
                    .cache = cacheHeads<float>(task, frame, 1),
                    .row0 = frame.row0,
-                   .valid = rowsOf(task, frame, 0)});
+                   .valid = task.rows(frame, 0)});
 }
 
 void runAttention(const Task& task, const CallFrame& frame) {

@@ -1,0 +1,21 @@
+#include "runtime/backend.h"
+
+#include "base/concat.h"
+#include "blob/names.h"
+
+namespace firn::runtime {
+
+Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view device) {
+  if (blob.ident().target == target) return Status::ok();
+  return versionMismatch(concat(blob.path(), ": a program for target ", blob::targetName(blob.ident().target),
+                                ", device ", device, " runs target ", blob::targetName(target),
+                                "; compile the model for it or open another device"));
+}
+
+Status refuseInstructionSet(const DeviceOptions& options, std::string_view device) {
+  if (options.instructionSet.empty()) return Status::ok();
+  return unsupported(concat("device ", device, " has no choice of instruction set, but \"", options.instructionSet,
+                            "\" was asked for"));
+}
+
+}  // namespace firn::runtime
