@@ -1,46 +1,30 @@
 #include "base/utf8.h"
 
-#include <cstdint>
-
 namespace firn {
 
-namespace {
-
-bool isContinuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-
-/// Length of the well-formed sequence at the start of `text`; 0 when there is none.
-size_t sequenceLength(std::string_view text) {
-  const auto byteAt = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byteAt(0);
-  if (lead < 0x80) return 1;
-  size_t length = 0;
-  uint8_t low = 0x80;  // bounds of the second byte
-  uint8_t high = 0xBF;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    length = 2;
-  } else if ((lead & 0xF0) == 0xE0) {
-    length = 3;
-    if (lead == 0xE0) low = 0xA0;
-    if (lead == 0xED) high = 0x9F;
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    length = 4;
-    if (lead == 0xF0) low = 0x90;
-    if (lead == 0xF4) high = 0x8F;
+Utf8Span firstCharacter(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  if (lead < 0x80) return {Utf8Kind::kValid, 1};
+  if (lead < 0xC2 || lead > 0xF4) return {Utf8Kind::kInvalid, 1};
+  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  // The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4).
+  uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  for (size_t i = 1; i < length; ++i) {
+    if (i == text.size()) return {Utf8Kind::kIncomplete, i};
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte < low || byte > high) return {Utf8Kind::kInvalid, i};
+    low = 0x80;
+    high = 0xBF;
   }
-  if (length == 0 || text.size() < length || byteAt(1) < low || byteAt(1) > high) return 0;
-  for (size_t i = 2; i < length; ++i) {
-    if (!isContinuation(byteAt(i))) return 0;
-  }
-  return length;
+  return {Utf8Kind::kValid, length};
 }
-
-}  // namespace
 
 bool isUtf8(std::string_view text) {
   while (!text.empty()) {
-    const size_t length = sequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+    const Utf8Span span = firstCharacter(text);
+    if (span.kind != Utf8Kind::kValid) return false;
+    text.remove_prefix(span.bytes);
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace firn {
 namespace {
@@ -19,6 +20,19 @@ TEST(Utf8, RefusesOverlongSurrogatesBeyondAndCut) {
                            "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xE1\x80\x41", "ab\xFF"}) {
     EXPECT_FALSE(isUtf8(text));
   }
+}
+
+TEST(Utf8, FirstCharacterSaysHowMuchOfABadOneBelongsTogether) {
+  const auto first = [](std::string_view text) {
+    const Utf8Span span = firstCharacter(text);
+    return std::pair(span.kind, span.bytes);
+  };
+  EXPECT_EQ(first("\xF0\x9F\x98\x80x"), std::pair(Utf8Kind::kValid, size_t{4}));
+  EXPECT_EQ(first("\xF0\x9F\x98"), std::pair(Utf8Kind::kIncomplete, size_t{3}));
+  EXPECT_EQ(first("\xF0\x9F\x98x"), std::pair(Utf8Kind::kInvalid, size_t{3}));
+  EXPECT_EQ(first("\xED\xA0\x80"), std::pair(Utf8Kind::kInvalid, size_t{1})) << "a surrogate";
+  EXPECT_EQ(first("\xC0\x80"), std::pair(Utf8Kind::kInvalid, size_t{1})) << "an overlong form";
+  EXPECT_EQ(first("\x80"), std::pair(Utf8Kind::kInvalid, size_t{1}));
 }
 
 TEST(Utf8, PrintableHasNoControls) {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "genai/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace firn::genai {
 

@@ -5,29 +5,20 @@
 
 #include <random>
 
+#include "base/utf8.h"
 #include "genai/tokenizer/test_vocabulary.h"
-#include "genai/tokenizer/utf8.h"
 
 namespace firn::genai {
 namespace {
 
 using namespace std::string_view_literals;
 
-bool isValidUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const Utf8Span span = firstCharacter(text);
-    if (span.kind != Utf8Kind::kValid) return false;
-    text.remove_prefix(span.bytes);
-  }
-  return true;
-}
-
 std::string streamed(std::string_view bytes, size_t step) {
   Utf8Stream stream;
   std::string out;
   for (size_t at = 0; at < bytes.size(); at += step) {
     const std::string piece = stream.push(bytes.substr(at, step));
-    EXPECT_TRUE(isValidUtf8(piece));
+    EXPECT_TRUE(isUtf8(piece));
     EXPECT_LT(stream.pending().size(), 4U);
     out += piece;
   }
@@ -80,7 +71,7 @@ TEST(StreamDecoder, piecesJoinToTheText) {
     for (const int32_t id : ids) {
       const auto piece = decoder.push(id);
       ASSERT_TRUE(piece.isOk());
-      EXPECT_TRUE(isValidUtf8(*piece));
+      EXPECT_TRUE(isUtf8(*piece));
       EXPECT_EQ(piece->find(FFFD), std::string::npos);
       joined += *piece;
     }

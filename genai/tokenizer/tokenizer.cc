@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "genai/tokenizer/byte_pair_merge.h"
 #include "genai/tokenizer/pre_tokenizer.h"
 #include "genai/tokenizer/special_tokens.h"
-#include "genai/tokenizer/utf8.h"
 
 namespace firn::genai {
 namespace {
