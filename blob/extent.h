@@ -1,4 +1,5 @@
-// How many bytes a view of a tensor spans, computed without overflow: the one place that knows sizes of operands.
+// How many bytes a view of a tensor spans, computed without overflow: what the verifier
+// holds operands to. It counts panels for itself; kernels/test/quant_test.cc holds both counts together.
 // Not here: how panels are filled (kernels/quant/panel.h describes and packs them).
 #pragma once
 

@@ -18,7 +18,7 @@ constexpr size_t kBytes = 256U << 20;
 constexpr size_t kStreams = 4;
 constexpr int kPasses = 8;
 
-/// Reads `words` 64-bit words in kStreams streams; the sum keeps the reads from being optimized away.
+/// Reads `count` 64-bit words in kStreams streams; the sum keeps the reads from being optimized away.
 uint64_t readAll(const uint64_t* words, size_t count) {
   const size_t part = count / kStreams;
   uint64_t sum[kStreams][8] = {};

@@ -15,7 +15,7 @@ Result<std::string> siblingProgram(const std::string& name);
 Status replaceProcess(const std::string& program, const std::vector<std::string>& arguments);
 
 /// Runs `program` with `arguments`, standard output and error inherited. Ok when it exits with 0; cancelled when it was
-/// interrupted; otherwise the code that its exit status stands for, without a message of its own: it has told already.
+/// interrupted; otherwise a failure that names the program and its exit code, since it has said itself what was wrong.
 Status runProcess(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace firn::tools

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "blob/extent.h"
 #include "kernels/quant/panel.h"
 
 namespace firn::quant {
@@ -206,6 +207,16 @@ TEST_P(QuantTest, SizesAreCheckedForOverflow) {
   EXPECT_EQ(panelShape(GetParam(), 31).has_value(), !dtypeInfo(GetParam())->isQuantized);
   EXPECT_EQ(*packedBytes(GetParam(), 17, 64), 2 * panelShape(GetParam(), 64)->panelBytes);
   EXPECT_EQ(panelShape(GetParam(), 96)->panelBytes % 64, 0U);
+}
+
+// The verifier of blobs counts by itself; a kernel that reads more than it counts would leave the weights.
+TEST_P(QuantTest, TheVerifierCountsTheSameBytes) {
+  for (const uint64_t rows : {1, 15, 16, 17, 49152}) {
+    for (const uint64_t columns : {1, 31, 32, 33, 64, 96, 576, 1536}) {
+      EXPECT_EQ(blob::panelBytes(GetParam(), rows, columns), packedBytes(GetParam(), rows, columns))
+          << rows << " x " << columns;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, QuantTest, testing::ValuesIn(kTypes), typeName);
