@@ -241,6 +241,22 @@ std::vector<std::pair<uint64_t, std::vector<std::byte>>> documentedBytes() {
   return lines;
 }
 
+TEST(VerifyWeights, FindsAnyFlippedByte) {
+  const auto bytes = sampleBlob(Target::kCpu);
+  ASSERT_TRUE(bytes.isOk());
+  const auto good = Blob::fromMemory(*bytes);
+  ASSERT_TRUE(good.isOk());
+  EXPECT_TRUE(good->verifyWeights().isOk());
+  const uint64_t first = good->frame().outsideBytes();
+  for (uint64_t at : {first, first + 1000, bytes->size() - 1}) {
+    std::vector<std::byte> bad = *bytes;
+    bad[at] ^= std::byte{1};
+    const auto blob = Blob::fromMemory(bad);
+    ASSERT_TRUE(blob.isOk()) << "weights are not looked at when loading";
+    EXPECT_EQ(blob->verifyWeights().code(), Code::kCorrupt) << at;
+  }
+}
+
 TEST(BlobFormatPage, TheWorkedExampleIsTrue) {
   const auto file = sampleBlob(Target::kReference, SampleSize::kHeadOnly);
   ASSERT_TRUE(file.isOk()) << file.status().toString();

@@ -287,11 +287,4 @@ std::string dumpJson(const Blob& blob, const DumpOptions& options) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status verifyWeights(const Blob& blob) {
-  const Hash128 hash = hash128(blob.weights());
-  if (hash == blob.ident().weightsHash) return Status::ok();
-  return corrupt(concat(blob.path(), ": the weights have hash ", toHex(hash), ", the note says ",
-                        toHex(blob.ident().weightsHash), ": the file is damaged, compile the model again"));
-}
-
 }  // namespace firn::blob

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "base/status.h"
 #include "blob/reader.h"
 
 namespace firn::blob {
@@ -18,8 +17,5 @@ std::string dumpText(const Blob& blob, const DumpOptions& options);
 
 /// The same as one JSON object, indented by 2; sizes in bytes, costs in picoseconds, hashes as hex.
 std::string dumpJson(const Blob& blob, const DumpOptions& options);
-
-/// Reads all weights and compares their hash with the note's: corrupt names both. Cost: one pass over the weights.
-Status verifyWeights(const Blob& blob);
 
 }  // namespace firn::blob

@@ -38,12 +38,6 @@ class SymbolTable {
   ElfSymbols symbols_{.symtab = {}, .strtab = std::string(1, '\0')};
 };
 
-uint16_t sectionIndex(const Frame& frame, SectionId id) {
-  uint16_t index = 0;
-  for (uint32_t i = 0; i < static_cast<uint32_t>(id); ++i) index += frame.sections[i].present ? 1 : 0;
-  return index;
-}
-
 }  // namespace
 
 ElfSymbols makeElfSymbols(const ProgramView& program, const Frame& frame) {

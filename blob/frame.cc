@@ -63,13 +63,6 @@ uint32_t presentCount(const Frame& frame) {
   return static_cast<uint32_t>(std::ranges::count_if(frame.sections, [](const SectionPlace& p) { return p.present; }));
 }
 
-/// Index of a section among the present ones.
-uint32_t indexOf(const Frame& frame, SectionId id) {
-  uint32_t index = 0;
-  for (uint32_t i = 0; i < static_cast<uint32_t>(id); ++i) index += frame.sections[i].present ? 1 : 0;
-  return index;
-}
-
 Elf64_Ehdr elfHeader(const Frame& frame) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -83,7 +76,7 @@ Elf64_Ehdr elfHeader(const Frame& frame) {
   header.e_ehsize = sizeof(Elf64_Ehdr);
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = static_cast<Elf64_Half>(presentCount(frame));
-  header.e_shstrndx = static_cast<Elf64_Half>(indexOf(frame, SectionId::kShstrtab));
+  header.e_shstrndx = sectionIndex(frame, SectionId::kShstrtab);
   return header;
 }
 
@@ -100,7 +93,7 @@ Elf64_Shdr sectionHeader(const Frame& frame, SectionId id, uint32_t nameOffset) 
   header.sh_addralign = alignmentOf(id, place.bytes);
   header.sh_entsize = rule.entryBytes;
   if (id == SectionId::kSymtab) {
-    header.sh_link = indexOf(frame, SectionId::kStrtab);
+    header.sh_link = sectionIndex(frame, SectionId::kStrtab);
     header.sh_info = 1;  // index of the first symbol that is not local
   }
   return header;
@@ -281,6 +274,12 @@ Status checkSizes(const Frame& frame, uint64_t outsideBytes, uint64_t fileBytes)
 
 std::string_view sectionName(SectionId id) {
   return static_cast<uint32_t>(id) < kSectionIds ? kRules[static_cast<uint32_t>(id)].name : std::string_view{};
+}
+
+uint16_t sectionIndex(const Frame& frame, SectionId id) {
+  uint16_t index = 0;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(id); ++i) index += frame.sections[i].present ? 1 : 0;
+  return index;
 }
 
 void placeSections(Frame& frame) {

@@ -56,6 +56,9 @@ inline constexpr uint64_t kSectionHeaderBytes = 64;
 /// Where the descriptor (Ident) starts inside the note section.
 inline constexpr uint64_t kNoteDescriptorOffset = 20;
 
+/// The number of a section among those that are present: how ELF names it.
+uint16_t sectionIndex(const Frame& frame, SectionId id);
+
 /// Sets the offsets of `frame` from its sizes and presence: sections in order, each aligned as layout.h says.
 /// kNull, symtab, strtab, shstrtab, note, program, card and weights are always present.
 void placeSections(Frame& frame);

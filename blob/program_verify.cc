@@ -63,10 +63,12 @@ class ProgramCheck {
   }
 
  private:
+  template <typename... Pieces>
+  static Status wrong(std::string_view field, uint64_t found, const Pieces&... expected) {
+    return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
+  }
+
   Status checkSizes() const {
-    const auto wrong = [](std::string_view field, uint64_t found, auto... expected) {
-      return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
-    };
     const std::pair<std::string_view, uint32_t> sizes[] = {{"layers", header_.layers},
                                                            {"embed", header_.embed},
                                                            {"heads", header_.heads},
@@ -97,9 +99,6 @@ class ProgramCheck {
   }
 
   Status checkMemory() const {
-    const auto wrong = [](std::string_view field, uint64_t found, auto... expected) {
-      return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
-    };
     const DType kvType = ident_.target == Target::kReference ? DType::kF32 : DType::kF16;
     if (header_.kvType != kvType) {
       return wrong("kvType", static_cast<uint32_t>(header_.kvType), static_cast<uint32_t>(kvType), " for target ",
@@ -227,7 +226,8 @@ class ProgramCheck {
     const auto op = static_cast<TaskOp>(task.op);
     const auto place = [&](size_t operand) {
       return concat("body ", program_.string(body.name), ", task ", index, " (", taskOpName(op), ", ",
-                    program_.string(task.name), ")", operand < 6 ? concat(" operand ", operand) : std::string());
+                    program_.string(task.name), ")",
+                    operand != kNoOperand ? concat(" operand ", operand) : std::string());
     };
     const auto operands = program_.operands.subspan(task.firstOperand, task.operandCount);
     const auto attrs = program_.attrs.subspan(task.firstAttr, task.attrCount);

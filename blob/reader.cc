@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/concat.h"
 #include "blob/verifier.h"
 
 namespace firn::blob {
@@ -60,6 +61,13 @@ Result<Blob> Blob::fromMemory(std::span<const std::byte> file) {
   std::ranges::copy(weights, blob.weightsInMemory_.bytes().begin());
   blob.weights_ = blob.weightsInMemory_.bytes();
   return blob;
+}
+
+Status Blob::verifyWeights() const {
+  const Hash128 hash = hash128(weights_);
+  if (hash == ident_.weightsHash) return Status::ok();
+  return corrupt(concat(path_, ": the weights have hash ", toHex(hash), ", the note says ", toHex(ident_.weightsHash),
+                        ": the file is damaged, compile the model again"));
 }
 
 std::optional<uint32_t> Blob::findEntry(std::string_view name) const {

@@ -90,8 +90,10 @@ class Blob {
   std::span<const std::byte> tokenizer() const { return sectionBytes(SectionId::kTokenizer); }
   /// Chat template text; empty when the model has none.
   std::string_view chatTemplate() const { return text(SectionId::kTemplate); }
-  /// The weight section, at least 64-byte aligned; the hash of its bytes is checked by verifyWeights (dump.h) only.
+  /// The weight section, at least 64-byte aligned; the hash of its bytes is checked by verifyWeights() only.
   std::span<const std::byte> weights() const { return weights_; }
+  /// corrupt, with both hashes, when the weights are not those of the note. Reads all of them.
+  Status verifyWeights() const;
 
   /// Where each section lies in the file.
   const Frame& frame() const { return frame_; }

@@ -88,7 +88,8 @@ struct MergeSlot {
 class TokenizerImage {
  public:
   /// Verifies every field of `bytes` (base 8-byte aligned) in O(size), about 2 ms for 49152 tokens, and allocates
-  /// nothing. Fails with corrupt or version_mismatch. No later call can read outside `bytes` or run without end.
+  /// nothing. Fails with corrupt, version_mismatch, or
+  /// invalid_argument for another base. No later call can read outside `bytes` or run without end.
   static Result<TokenizerImage> open(std::span<const std::byte> bytes);
 
   uint32_t tokenCount() const { return header_->tokenCount; }

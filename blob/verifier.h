@@ -1,5 +1,5 @@
 // Decides whether bytes are a blob that a device may run without looking again. Not here: the hash of the weights
-// (verifyWeights in dump.h), which costs a pass over them.
+// (Blob::verifyWeights in reader.h), which costs a pass over them.
 //
 // What is proved for a blob that passes:
 //   - every byte before the weights is covered by the content hash, and every byte that means nothing is zero;

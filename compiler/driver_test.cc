@@ -89,7 +89,7 @@ TEST_F(DriverTest, ABlobHoldsEveryEntryOfTheLadders) {
     EXPECT_EQ(blob->header().kvType, target == std::string("cpu") ? DType::kF16 : DType::kF32);
     EXPECT_EQ(report.blobBytes, blob->fileBytes());
     EXPECT_LE(blob->header().weightsBytes, fs::file_size(kQ41) * 6 / 5);
-    Status weights = blob::verifyWeights(*blob);
+    Status weights = blob->verifyWeights();
     EXPECT_TRUE(weights) << weights.toString();
     auto card = nlohmann::json::parse(blob->card());
     EXPECT_EQ(card["architecture"], "llama");

@@ -21,7 +21,7 @@ Status inspect(const InspectOptions& options) {
   const blob::DumpOptions dump{.tasks = options.tasks};
   std::cout << (options.json ? blob::dumpJson(blob, dump) : blob::dumpText(blob, dump)) << std::flush;
   if (!options.verify) return Status::ok();
-  FIRN_RETURN_IF_ERROR(blob::verifyWeights(blob));
+  FIRN_RETURN_IF_ERROR(blob.verifyWeights());
   std::cerr << "weights verified\n";
   return Status::ok();
 }
