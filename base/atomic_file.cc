@@ -45,7 +45,8 @@ int createBeside(const std::string& path, std::string& name) {
   static std::atomic<uint64_t> counter{0};
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
-    name = concat(path, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
+    // Not made from the file's own name, which may be as long as names can be.
+    name = concat(folderOf(path), "/.firn.", getpid(), ".", counter.fetch_add(1), ".tmp");
     const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }

@@ -47,8 +47,21 @@ Status checkOptions(const CompileOptions& options) {
   if (writes && std::filesystem::exists(existing) && !std::filesystem::is_regular_file(existing)) {
     return invalidArgument(concat("the output '", options.outputPath, "' exists and is no regular file"));
   }
-  if (writes && std::filesystem::equivalent(options.modelPath, options.outputPath, ignored)) {
-    return invalidArgument(concat("the output '", options.outputPath, "' is the model file itself"));
+  const std::filesystem::path folder = std::filesystem::path(options.outputPath).parent_path();
+  if (writes && !folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    return notFound(
+        concat("the output '", options.outputPath, "' has no folder: '", folder.string(), "' does not exist"));
+  }
+  return Status::ok();
+}
+
+/// The blob may not take the place of a file that it is made from.
+Status checkOutput(const CompileOptions& options, const import::ModelSpec& spec) {
+  for (const std::string& source : spec.sourceFiles) {
+    std::error_code ignored;  // an output that does not exist yet equals nothing
+    if (std::filesystem::equivalent(source, options.outputPath, ignored)) {
+      return invalidArgument(concat("the output '", options.outputPath, "' is the model file itself"));
+    }
   }
   return Status::ok();
 }
@@ -204,6 +217,7 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   FIRN_RETURN_IF_ERROR(checkOptions(options));
   FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options));
   FIRN_ASSIGN_OR_RETURN(const import::ModelSpec spec, import::importModel(options.modelPath));
+  FIRN_RETURN_IF_ERROR(checkOutput(options, spec));
   facts.maxPromptTokens = sizes.maxPromptTokens;
   facts.minResponseTokens = sizes.minResponseTokens;
   facts.kvRows = sizes.kvRows;

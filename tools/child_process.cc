@@ -56,6 +56,10 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitOk) return Status::ok();
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitInterrupted) return cancelled("the compile was interrupted");
+  // A child that has not yet set up its handler dies of the signal itself.
+  if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGINT || WTERMSIG(state) == SIGTERM)) {
+    return cancelled("the compile was interrupted");
+  }
   const std::string name = std::filesystem::path(program).filename().string();
   if (WIFSIGNALED(state)) return internalError(name + " was ended by signal " + std::to_string(WTERMSIG(state)));
   const std::string said =

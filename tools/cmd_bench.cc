@@ -12,6 +12,7 @@
 #include "tools/bandwidth_probe.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
+#include "tools/number_option.h"
 
 namespace firn::tools {
 namespace {
@@ -125,12 +126,8 @@ void addBenchCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure prefill and decode speed on random tokens");
   options->model.addTo(*command);
-  command->add_option("--prompt-tokens", options->promptTokens, "Tokens of the prompt")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--decode-tokens", options->decodeTokens, "Tokens to generate")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  addNumber(*command, "--prompt-tokens", options->promptTokens, "Tokens of the prompt (default: 512)", {1, 1 << 20});
+  addNumber(*command, "--decode-tokens", options->decodeTokens, "Tokens to generate (default: 128)", {1, 1 << 20});
   command->add_flag("--json", options->json, "Print one JSON object");
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }

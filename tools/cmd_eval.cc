@@ -1,4 +1,5 @@
 // firn eval: logits of every position, and perplexity of a text.
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "genai/tokenizer/tokenizer.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
+#include "tools/number_option.h"
 #include "tools/perplexity.h"
 #include "tools/progress_bar.h"
 #include "tools/safetensors_writer.h"
@@ -35,8 +37,15 @@ struct EvalPerplexityOptions {
 /// Windows compared with the reference device when the user does not say; it runs at about 2 GMAC/s.
 constexpr uint32_t kDefaultKlWindows = 3;
 
+/// Files of ids or text above this are no prompts: their parse alone would take the machine's memory.
+constexpr uint64_t kMaxTextBytes = 64U << 20;
+
 Result<std::string> readText(const std::string& path) {
   FIRN_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
+  if (file.size() > kMaxTextBytes) {
+    return invalidArgument(path + ": found " + std::to_string(file.size()) + " bytes, expected at most " +
+                           std::to_string(kMaxTextBytes));
+  }
   const auto bytes = file.bytes();
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
@@ -65,7 +74,20 @@ Status evaluateSteps(engine::Session& session, std::span<const int32_t> ids, con
   return Status::ok();
 }
 
+/// The output may not replace what it is made of.
+Status checkOutput(const LogitsOptions& options) {
+  if (options.output.empty()) return invalidArgument("-o is empty, expected the name of a file to write");
+  for (const std::string& input : {options.model.path, options.idsFile}) {
+    std::error_code ignored;  // an output that does not exist yet equals nothing
+    if (std::filesystem::equivalent(input, options.output, ignored)) {
+      return invalidArgument("the output '" + options.output + "' is the input '" + input + "' itself");
+    }
+  }
+  return Status::ok();
+}
+
 Status evalLogits(const LogitsOptions& options) {
+  FIRN_RETURN_IF_ERROR(checkOutput(options));
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, readIds(options.idsFile));
   if (ids.empty()) return invalidArgument(options.idsFile + ": the prompt has no tokens");
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
@@ -158,11 +180,11 @@ void addPerplexity(CLI::App& parent, Action& action) {
       parent.add_subcommand("perplexity", "Perplexity of a text, and KL divergence from the reference device");
   options->model.addTo(*command);
   command->add_option("text", options->textFile, "The text file")->required();
-  command->add_option("--window", options->perplexity.window, "Tokens of a window; the second half of each is scored")
-      ->capture_default_str();
-  command->add_option("--max-windows", options->perplexity.maxWindows, "Score only the first windows");
-  command->add_option("--kl-windows", options->klWindows,
-                      "Windows compared with the reference device (default: 3 for a GGUF on cpu; slow)");
+  addNumber(*command, "--window", options->perplexity.window,
+            "Tokens of a window; the second half of each is scored (default: 512)", {4, 1 << 20});
+  addNumber(*command, "--max-windows", options->perplexity.maxWindows, "Score only the first windows", {1, UINT32_MAX});
+  addNumber(*command, "--kl-windows", options->klWindows,
+            "Windows compared with the reference device (default: 3 for a GGUF on cpu; slow)", {0, UINT32_MAX});
   command->add_flag("--json", options->json, "Print one JSON object");
   command->callback([options, &action] { action = [options] { return evalPerplexity(*options); }; });
 }

@@ -10,6 +10,7 @@
 #include "tools/command.h"
 #include "tools/engine_adapter.h"
 #include "tools/model_source.h"
+#include "tools/number_option.h"
 #include "tools/progress_bar.h"
 
 namespace firn::tools {
@@ -20,7 +21,7 @@ struct RunOptions {
   std::optional<std::string> prompt;
   std::vector<int32_t> promptIds;
   bool hasPromptIds = false;
-  std::optional<uint64_t> maxTokens;
+  uint64_t maxTokens = genai::kNoTokenLimit;
   float temperature = 0;
   uint64_t seed = 0;
   bool ignoreEos = false;
@@ -53,7 +54,7 @@ Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Se
                                            const genai::Tokenizer* tokenizer) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, tokenizer));
   genai::GenerateOptions generate;
-  if (options.maxTokens) generate.maxTokens = *options.maxTokens;
+  generate.maxTokens = options.maxTokens;
   generate.sampler = {.temperature = options.temperature, .seed = options.seed};
   generate.ignoreEos = options.ignoreEos;
   generate.cancel = &interrupted();
@@ -99,7 +100,8 @@ Status run(const RunOptions& options) {
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
     if (!options.json) std::cout << std::endl;
-    return result.status();
+    // A closed or full output stops the generation too; main() names it.
+    return std::cout ? result.status() : Status::ok();
   }
   std::cout << (options.json ? jsonResult(*result, open) : "") << "\n";
   if (!options.json && isatty(STDERR_FILENO) == 1) {
@@ -118,14 +120,11 @@ void addRunCommand(CLI::App& app, Action& action) {
   options->model.addTo(*command);
   command->add_option("prompt", options->prompt, "The prompt, as given; special tokens are parsed");
   CLI::Option* ids =
-      command->add_option("--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3")->delimiter(',');
-  command
-      ->add_option("--max-tokens", options->maxTokens, "Stop after this many tokens (default: until the cache is full)")
-      ->check(CLI::NonNegativeNumber);
+      addNumberList(*command, "--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3", {0, INT32_MAX});
+  addNumber(*command, "--max-tokens", options->maxTokens,
+            "Stop after this many tokens (default: until the cache is full)", {0});
   command->add_option("--temperature", options->temperature, "0 takes the likeliest token")->capture_default_str();
-  command->add_option("--seed", options->seed, "Of the random numbers, with a temperature")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");
   command->callback([options, ids, &action] {

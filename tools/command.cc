@@ -33,6 +33,9 @@ void catchInterrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
+  // A file above the process's size limit is then a failed write, with a message and a clean folder.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace firn::tools

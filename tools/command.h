@@ -32,7 +32,7 @@ void addCacheCommand(CLI::App& app, Action& action);
 /// The exit code of a failure: 2 for invalid_argument, 130 for cancelled, else 1.
 int exitCode(const Status& status);
 
-/// Set by SIGINT and SIGTERM once catchInterrupts() has run; a second SIGINT ends the process at once.
+/// Set by SIGINT, SIGTERM and SIGHUP once catchInterrupts() has run; a second signal ends the process at once.
 const std::atomic<bool>& interrupted();
 void catchInterrupts();
 

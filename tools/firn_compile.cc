@@ -9,12 +9,16 @@
 
 #include "compiler/driver.h"
 #include "tools/command.h"
+#include "tools/number_option.h"
 #include "tools/progress_bar.h"
 
 namespace {
 
 using firn::compiler::CompileOptions;
 using firn::compiler::CompileReport;
+using firn::tools::addNumber;
+using firn::tools::addNumberList;
+using firn::tools::NumberRange;
 
 /// What the command line says.
 struct Request {
@@ -29,18 +33,19 @@ void describe(CLI::App& app, Request& request) {
   app.add_option("MODEL", options.modelPath, "Model file (GGUF)")->required();
   app.add_option("-o,--output", options.outputPath, "Blob to write (FILE.firn)");
   app.add_option("--device", options.target, "Device the blob is for: cpu or reference")->capture_default_str();
-  app.add_option("--max-prompt-len", options.maxPromptTokens, "Longest prompt in tokens, rounded up to 64")
-      ->capture_default_str();
-  app.add_option("--min-response-len", options.minResponseTokens, "Tokens left for an answer, rounded up to 64")
-      ->capture_default_str();
-  app.add_option("--prefill-chunks", options.prefillChunks,
-                 "Prefill chunk sizes, rounded up to 64; 16 is always there (default: 16,64,256,1024 up to the prompt)")
-      ->delimiter(',');
-  app.add_option("--contexts", options.contexts,
-                 "Context sizes, rounded up to 64; prompt + response is always there (default: 256,512,1024,... below)")
-      ->delimiter(',');
-  app.add_option("--threads", options.lanes, "Lanes of work: the most threads a run can use (default: the CPUs here)")
-      ->check(CLI::Range(1U, firn::compiler::kMaxLanes));
+  const NumberRange sizes = {1, UINT32_MAX};  // the driver knows the limits, and says them
+  addNumber(app, "--max-prompt-len", options.maxPromptTokens,
+            "Longest prompt in tokens, rounded up to 64 (default: 1024)", sizes);
+  addNumber(app, "--min-response-len", options.minResponseTokens,
+            "Tokens left for an answer, rounded up to 64 (default: 128)", sizes);
+  addNumberList(app, "--prefill-chunks", options.prefillChunks,
+                "Prefill chunk sizes, rounded up to 64; 16 is always there (default: 16,64,256,1024 up to the prompt)",
+                sizes);
+  addNumberList(app, "--contexts", options.contexts,
+                "Context sizes, rounded up to 64; prompt + response is always there (default: 256,512,1024,... below)",
+                sizes);
+  addNumber(app, "--threads", options.lanes, "Lanes of work: the most threads a run can use (default: the CPUs here)",
+            {1, firn::compiler::kMaxLanes});
   app.add_option("--stop-after", options.stopAfter,
                  "Stop after a phase: import, stateless, freeze, fold, place, lower, schedule or blob");
   app.add_flag("--print", request.print, "Print the program as text after the last phase");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kCacheLimitBytes = 20'000'000'000;
 constexpr const char* kSuffix = ".firn";
+constexpr const char* kTemporarySuffix = ".tmp";  ///< of base/atomic_file.h
 
 std::string joined(const std::vector<uint32_t>& sizes) {
   std::string text;
@@ -34,18 +36,26 @@ uint32_t lanesOf(const CompileChoice& choice) {
   return choice.threads != 0 ? choice.threads : static_cast<uint32_t>(allowedCpus().size());
 }
 
+/// What tells one state of a file from another without reading it: also a copy that kept size and time of change.
+Result<nlohmann::json> fileState(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  if (error) return notFound(path + ": " + error.message());
+  struct stat facts{};
+  if (stat(real.c_str(), &facts) != 0) return ioError(path + ": cannot be examined");
+  return nlohmann::json{real.string(),        facts.st_size,         facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
+                        facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec, facts.st_dev,         facts.st_ino};
+}
+
 /// Everything that a blob depends on, hashed. JSON keeps the parts apart.
 Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& choice) {
-  std::error_code error;
-  const fs::path real = fs::canonical(modelPath, error);
-  if (error) return notFound(modelPath + ": " + error.message());
-  struct stat facts{};
-  if (stat(real.c_str(), &facts) != 0) return ioError(modelPath + ": cannot be examined");
   FIRN_ASSIGN_OR_RETURN(const import::GgufFile model, import::GgufFile::open(modelPath));
-  const nlohmann::json parts = {real.string(),
-                                facts.st_size,
-                                facts.st_mtim.tv_sec,
-                                facts.st_mtim.tv_nsec,
+  nlohmann::json files = nlohmann::json::array();
+  for (const import::GgufFile::ShardView& shard : model.shards()) {
+    FIRN_ASSIGN_OR_RETURN(nlohmann::json state, fileState(shard.path));
+    files.push_back(std::move(state));
+  }
+  const nlohmann::json parts = {files,
                                 toHex(import::sourceHash(model)),
                                 choice.device,
                                 choice.maxPromptLen,
@@ -74,14 +84,20 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   return arguments;
 }
 
-/// Removes the least recently used blobs beyond the limit, never `keep`.
+/// A file that a killed compile left: no compile takes a day.
+bool isLeftover(const CacheFile& file) {
+  constexpr int64_t kDaySeconds = 24 * 60 * 60;
+  return fs::path(file.path).extension() == kTemporarySuffix && std::time(nullptr) - file.lastUse > kDaySeconds;
+}
+
+/// Removes leftovers, and the least recently used blobs beyond the limit, never `keep`.
 Status trimCache(const std::string& keep) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t total = 0;
   for (const CacheFile& file : files) {
     total += file.bytes;
     std::error_code ignored;  // another process may have removed it first
-    if (total > kCacheLimitBytes && file.path != keep) fs::remove(file.path, ignored);
+    if (isLeftover(file) || (total > kCacheLimitBytes && file.path != keep)) fs::remove(file.path, ignored);
   }
   return Status::ok();
 }
@@ -109,7 +125,8 @@ Result<std::vector<CacheFile>> listCache() {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     struct stat facts{};
-    if (entry.path().extension() != kSuffix || stat(entry.path().c_str(), &facts) != 0) continue;
+    const bool isOurs = entry.path().extension() == kSuffix || entry.path().extension() == kTemporarySuffix;
+    if (!isOurs || stat(entry.path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
     files.push_back({entry.path().string(), static_cast<uint64_t>(facts.st_size), facts.st_mtim.tv_sec});
   }
   if (error) return ioError("cannot read the cache folder " + folder + ": " + error.message());
@@ -118,15 +135,14 @@ Result<std::vector<CacheFile>> listCache() {
 }
 
 Result<uint64_t> clearCache() {
-  FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
+  FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t freed = 0;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    std::error_code failure;
-    const uint64_t bytes = entry.is_regular_file() ? entry.file_size(failure) : 0;
-    if (entry.is_regular_file() && fs::remove(entry.path(), failure)) freed += bytes;
+  for (const CacheFile& file : files) {
+    std::error_code error;
+    fs::remove(file.path, error);
+    if (error) return ioError("cannot remove " + file.path + ": " + error.message());
+    freed += file.bytes;
   }
-  if (error) return ioError("cannot read the cache folder " + folder + ": " + error.message());
   return freed;
 }
 
@@ -135,7 +151,7 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
   const std::string path = folder + "/" + key + kSuffix;
   std::error_code error;
-  if (fs::exists(path, error)) {
+  if (fs::is_regular_file(path, error)) {
     fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // marks the use; not vital
     return CachedBlob{path, false};
   }

@@ -6,6 +6,7 @@
 
 #include "base/mapped_file.h"
 #include "compiler/import/import.h"
+#include "tools/number_option.h"
 
 namespace firn::tools {
 namespace {
@@ -32,18 +33,13 @@ void ModelChoice::addTo(CLI::App& command) {
   command.add_option("--device", compile.device, "cpu or reference")
       ->check(CLI::IsMember({"cpu", "reference"}))
       ->capture_default_str();
-  command.add_option("--threads", compile.threads, "Threads (default: the CPUs of this process)")
-      ->check(CLI::Range(1U, 256U));
-  command.add_option("--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt, comma-separated")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  command.add_option("--contexts", compile.contexts, "Context sizes, comma-separated")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  command.add_option("--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)")
-      ->check(CLI::Range(1U, 1U << 24));
-  command.add_option("--min-response-len", compile.minResponseLen, "Room for the answer in tokens (for a GGUF)")
-      ->check(CLI::Range(1U, 1U << 24));
+  constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
+  addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, 256});
+  addNumberList(command, "--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt", {1, kMaxRows});
+  addNumberList(command, "--contexts", compile.contexts, "Context sizes", {1, kMaxRows});
+  addNumber(command, "--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)", {1, kMaxRows});
+  addNumber(command, "--min-response-len", compile.minResponseLen, "Room for the answer in tokens (for a GGUF)",
+            {1, kMaxRows});
 }
 
 Result<bool> isBlob(const std::string& path) {

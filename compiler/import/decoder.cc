@@ -179,6 +179,7 @@ Result<ModelSpec> importDecoder(const GgufFile& file, const DecoderTraits& trait
   ModelSpec spec;
   spec.architecture = std::string(traits.architecture);
   spec.sourcePath = file.path();
+  for (const GgufFile::ShardView& shard : file.shards()) spec.sourceFiles.push_back(shard.path);
   spec.storage = file.storage();
   const ArchitectureKeys keys(file, traits.architecture);
   FIRN_RETURN_IF_ERROR(readName(file, &spec));

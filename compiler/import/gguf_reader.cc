@@ -89,7 +89,7 @@ Status GgufFile::addFirst(std::span<const std::byte> bytes) {
   FIRN_ASSIGN_OR_RETURN(ParsedGguf parsed, parseGguf(bytes));
   version_ = parsed.version;
   for (const GgufKey& key : parsed.keys) keys_.emplace(key.name, key.value);
-  shards_.push_back({bytes.first(parsed.metadataBytes), bytes.size()});
+  shards_.push_back({path_, bytes.first(parsed.metadataBytes), bytes.size()});
   return addTensors(parsed.tensors);
 }
 
@@ -155,7 +155,7 @@ Status GgufFile::addShard(uint64_t index, uint64_t count, const std::string& pat
                    std::to_string(place->count) + ", expected " + std::to_string(index + 1) + " of " +
                    std::to_string(count));
   }
-  shards_.push_back({bytes.first(parsed->metadataBytes), bytes.size()});
+  shards_.push_back({path, bytes.first(parsed->metadataBytes), bytes.size()});
   storage_->files.push_back(*std::move(mapped));
   return addTensors(parsed->tensors).withPlace(path);
 }

@@ -55,8 +55,9 @@ class GgufFile {
   Result<std::optional<std::string_view>> getString(std::string_view key) const;
   Result<std::optional<GgufStrings>> getStrings(std::string_view key) const;
 
-  /// Header and metadata of each shard in order (all bytes before its tensor data), and the size of each file.
+  /// Each file in order: its path, header and metadata (all bytes before its tensor data), and size.
   struct ShardView {
+    std::string path;
     std::span<const std::byte> metadata;
     uint64_t fileBytes;
   };

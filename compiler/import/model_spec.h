@@ -52,6 +52,7 @@ struct ModelSpec {
   std::string architecture;  ///< "llama"
   std::string name;          ///< general.name, or the file's name; printable UTF-8
   std::string sourcePath;
+  std::vector<std::string> sourceFiles;  ///< every file the weights lie in; the first is sourcePath
   blob::Hash128 sourceHash{};  ///< of the file's header and metadata and its size
 
   uint32_t embed = 0;  ///< E
