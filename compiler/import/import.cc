@@ -70,8 +70,7 @@ blob::Hash128 sourceHash(const GgufFile& file) {
     const std::array<uint64_t, 2> sizes{shard.metadata.size(), shard.fileBytes};
     hasher.update(std::as_bytes(std::span(sizes)));
   }
-  const auto hash = hasher.digest();
-  return {hash.low, hash.high};
+  return hasher.digest();
 }
 
 }  // namespace firn::import

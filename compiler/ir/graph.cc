@@ -131,8 +131,6 @@ mlir::DictionaryAttr entryAttr(mlir::MLIRContext& context, const Entry& entry) {
   });
 }
 
-bool isBody(FuncOp func) { return func.isPrivate(); }
-
 std::optional<ModelCard> modelCard(mlir::Operation* module) {
   auto dictionary = module->getAttrOfType<mlir::DictionaryAttr>(kModelAttr);
   if (!dictionary) return std::nullopt;

@@ -69,9 +69,6 @@ llvm::StringRef entryKindName(EntryKind kind);
 /// The graph.entry attribute of `entry`.
 mlir::DictionaryAttr entryAttr(mlir::MLIRContext& context, const Entry& entry);
 
-/// True for a function that calls share: private, with graph.param ops or without any entry attribute.
-bool isBody(FuncOp func);
-
 /// The hyper-parameters of the module's graph.model attribute. nullopt when a key is missing or has another type.
 struct ModelCard {
   llvm::StringRef architecture;

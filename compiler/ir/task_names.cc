@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 
+#include "blob/names.h"
 #include "compiler/ir/task.h"
 #include "kernels/quant/panel.h"
 #include "llvm/ADT/StringMap.h"
@@ -8,71 +8,47 @@
 namespace firn::task {
 namespace {
 
+llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
+
+llvm::StringRef orUnknown(std::string_view name) { return name.empty() ? llvm::StringRef("?") : ref(name); }
+
+/// Numbers of spaces, symbol kinds and entry kinds are below this.
+constexpr uint32_t kNumberLimit = 16;
+
+/// The value whose name, by blob/names.h, is `name`.
 template <typename T>
-struct Named {
-  T value;
-  llvm::StringRef name;
-};
-
-constexpr std::array kSpaces = {
-    Named<blob::Space>{blob::Space::kScratch, "scratch"},
-    Named<blob::Space>{blob::Space::kWeights, "weights"},
-    Named<blob::Space>{blob::Space::kKv, "kv"},
-    Named<blob::Space>{blob::Space::kSymbol, "symbol"},
-};
-constexpr std::array kSymbols = {
-    Named<blob::SymbolKind>{blob::SymbolKind::kIds, "ids"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kPositions, "positions"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kValid, "valid"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kRow0, "row0"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kMask, "mask"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kHidden, "hidden"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kLogits, "logits"},
-    Named<blob::SymbolKind>{blob::SymbolKind::kKv, "kv"},
-};
-constexpr std::array kEntryKinds = {
-    Named<blob::EntryKind>{blob::EntryKind::kPrefill, "prefill"},
-    Named<blob::EntryKind>{blob::EntryKind::kGenerate, "generate"},
-    Named<blob::EntryKind>{blob::EntryKind::kHead, "head"},
-};
-
-template <typename T, size_t N>
-llvm::StringRef nameOf(const std::array<Named<T>, N>& table, T value) {
-  auto row = std::ranges::find(table, value, &Named<T>::value);
-  return row == table.end() ? llvm::StringRef("?") : row->name;
+std::optional<T> valueOf(std::string_view (*nameOf)(T), llvm::StringRef name) {
+  for (uint32_t number = 0; !name.empty() && number < kNumberLimit; ++number) {
+    if (ref(nameOf(static_cast<T>(number))) == name) return static_cast<T>(number);
+  }
+  return std::nullopt;
 }
 
-template <typename T, size_t N>
-std::optional<T> valueOf(const std::array<Named<T>, N>& table, llvm::StringRef name) {
-  auto row = std::ranges::find(table, name, &Named<T>::name);
-  if (row == table.end()) return std::nullopt;
-  return row->value;
-}
-
-/// Task op numbers are below this; checked by the test of the names.
+/// Task op numbers are below this.
 constexpr uint16_t kTaskOpLimit = 1024;
 
 llvm::StringMap<blob::TaskOp> makeTaskOps() {
   llvm::StringMap<blob::TaskOp> ops;
   for (uint16_t number = 0; number < kTaskOpLimit; ++number) {
     auto op = static_cast<blob::TaskOp>(number);
-    if (auto name = blob::taskOpName(op); !name.empty()) ops[llvm::StringRef(name.data(), name.size())] = op;
+    if (auto name = blob::taskOpName(op); !name.empty()) ops[ref(name)] = op;
   }
   return ops;
 }
 
 }  // namespace
 
-llvm::StringRef spaceName(blob::Space space) { return nameOf(kSpaces, space); }
-std::optional<blob::Space> spaceFromName(llvm::StringRef name) { return valueOf(kSpaces, name); }
-llvm::StringRef symbolName(blob::SymbolKind kind) { return nameOf(kSymbols, kind); }
-std::optional<blob::SymbolKind> symbolFromName(llvm::StringRef name) { return valueOf(kSymbols, name); }
-llvm::StringRef entryKindName(blob::EntryKind kind) { return nameOf(kEntryKinds, kind); }
-std::optional<blob::EntryKind> entryKindFromName(llvm::StringRef name) { return valueOf(kEntryKinds, name); }
+llvm::StringRef spaceName(blob::Space space) { return orUnknown(blob::spaceName(space)); }
+llvm::StringRef symbolName(blob::SymbolKind kind) { return orUnknown(blob::symbolKindName(kind)); }
+llvm::StringRef entryKindName(blob::EntryKind kind) { return orUnknown(blob::entryKindName(kind)); }
+
+std::optional<blob::Space> spaceFromName(llvm::StringRef name) { return valueOf(blob::spaceName, name); }
+std::optional<blob::SymbolKind> symbolFromName(llvm::StringRef name) { return valueOf(blob::symbolKindName, name); }
+std::optional<blob::EntryKind> entryKindFromName(llvm::StringRef name) { return valueOf(blob::entryKindName, name); }
 
 llvm::StringRef dtypeName(DType type) {
   const DTypeInfo* info = dtypeInfo(type);
-  return info == nullptr ? llvm::StringRef("?") : llvm::StringRef(info->name.data(), info->name.size());
+  return info == nullptr ? llvm::StringRef("?") : ref(info->name);
 }
 
 std::optional<DType> dtypeFromName(llvm::StringRef name) {

@@ -210,9 +210,9 @@ TEST_F(ImportModel, DeepModelsFoldToOneBodyAChunk) {
   int entries = 0;
   int bodies = 0;
   for (auto func : module->getOps<graph::FuncOp>()) {
-    graph::isBody(func) ? ++bodies : ++entries;
+    func.isPrivate() ? ++bodies : ++entries;
     std::optional<graph::Entry> entry = graph::entryOf(func);
-    EXPECT_EQ(entry.has_value(), !graph::isBody(func));
+    EXPECT_EQ(entry.has_value(), !func.isPrivate());
     EXPECT_EQ(func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr).getValue(), "cpu");
     if (!entry || entry->kind == graph::EntryKind::kHead) continue;
     int64_t layer = 0;
