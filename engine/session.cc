@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "engine/snapshot.h"
+
 namespace firn::engine {
 namespace {
 
@@ -57,7 +59,17 @@ Status Session::allocate() {
   FIRN_ASSIGN_OR_RETURN(ioBuffer_, device.alloc(total));
   hasIo_ = true;
   FIRN_ASSIGN_OR_RETURN(ioBytes_, device.map(ioBuffer_));
+  layout_ = KvLayout::of(model_->blob().header());
+  ids_.reserve(limits.kvRows);
   return Status::ok();
+}
+
+void Session::adopt(std::span<const int32_t> ids, uint32_t exactTokens) {
+  position_ = static_cast<uint32_t>(ids.size());
+  exactTokens_ = exactTokens;
+  ids_.assign(ids.begin(), ids.end());
+  auto* mask = typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]);
+  std::fill(std::fill_n(mask, position_, uint8_t{1}), mask + model_->limits().kvRows, uint8_t{0});
 }
 
 Status Session::checkIds(std::span<const int32_t> ids) const {
@@ -71,11 +83,11 @@ Status Session::checkIds(std::span<const int32_t> ids) const {
   return Status::ok();
 }
 
-Status Session::checkPrompt(std::span<const int32_t> ids) const {
+Status Session::checkPrompt(std::span<const int32_t> ids, uint32_t past) const {
   if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
   const uint32_t limit = model_->limits().maxPromptTokens;
-  if (ids.size() > limit || position_ > limit - ids.size()) {
-    return outOfRange("the prompt has " + std::to_string(position_ + ids.size()) + " tokens, the limit is " +
+  if (ids.size() > limit || past > limit - ids.size()) {
+    return outOfRange("the prompt has " + std::to_string(past + ids.size()) + " tokens, the limit is " +
                       std::to_string(limit) +
                       " (max_prompt_len): shorten it or compile with a larger --max-prompt-len");
   }
@@ -86,8 +98,19 @@ Result<PrefillPlan> Session::plan(uint32_t tokens) const {
   return planPrefill(model_->variants(), position_, tokens, model_->limits().kvRows);
 }
 
+Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const Progress& progress) {
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0));
+  // The last token is always computed: its logits are not kept.
+  const uint64_t limit = std::min<uint64_t>(exactTokens_, ids.size() - 1);
+  const auto cached =
+      static_cast<uint32_t>(std::mismatch(ids.begin(), ids.begin() + limit, ids_.begin()).first - ids.begin());
+  FIRN_RETURN_IF_ERROR(rewind(cached));
+  FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, prefill(ids.subspan(cached), progress));
+  return Prompted{logits, cached};
+}
+
 Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, const Progress& progress) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids));
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
   const uint32_t start = position_;
   for (const PlanStep& step : plan.steps) {
@@ -102,7 +125,7 @@ Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, co
 }
 
 Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids));
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
   const uint32_t start = position_;
   for (const PlanStep& step : plan.steps) {
@@ -176,7 +199,9 @@ Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
     std::memset(mask + step.row0, 0, step.valid);  // rows that were not written stay invisible
     return status;
   }
-  position_ = step.row0 + step.valid;
+  if (exactTokens_ == position_) exactTokens_ += step.valid;
+  position_ += step.valid;
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
   return Status::ok();
 }
 
@@ -199,7 +224,37 @@ Status Session::rewind(uint32_t tokens) {
   }
   std::memset(typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]) + tokens, 0, position_ - tokens);
   position_ = tokens;
+  exactTokens_ = std::min(exactTokens_, tokens);
+  ids_.resize(tokens);
   return Status::ok();
+}
+
+Result<std::unique_ptr<Session>> Session::fork() const {
+  FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy, create(model_));
+  layout_.copy(cache_, position_, copy->cache_);
+  copy->adopt(ids_, exactTokens_);
+  return copy;
+}
+
+Status Session::save(const std::string& path) const {
+  return writeSnapshot(path, {.identity = SnapshotIdentity::of(model_->blob()),
+                              .layout = layout_,
+                              .ids = ids_,
+                              .exactTokens = exactTokens_,
+                              .cache = cache_});
+}
+
+Status Session::load(const std::string& path) {
+  const SnapshotIdentity identity = SnapshotIdentity::of(model_->blob());
+  const auto loaded = [&]() -> Status {
+    FIRN_ASSIGN_OR_RETURN(const PageBuffer file, readSnapshot(path, identity, layout_));
+    FIRN_ASSIGN_OR_RETURN(const SnapshotView view, parseSnapshot(file.bytes(), identity, layout_));
+    const auto tokens = static_cast<uint32_t>(view.ids.size());
+    layout_.unpack(view.rows, tokens, {0, tokens}, cache_);
+    adopt(view.ids, view.exactTokens);
+    return Status::ok();
+  };
+  return loaded().withPlace(path);
 }
 
 }  // namespace firn::engine

@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "engine/kv_rows.h"
 #include "engine/model.h"
 #include "engine/prefill_plan.h"
 
@@ -16,6 +18,10 @@ namespace firn::engine {
 /// KV cache, inputs and outputs of one conversation, all allocated at creation; nothing is allocated by decode(). Every
 /// step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run at a
 /// time. Keeps its model alive.
+///
+/// A session knows the id of every token in its cache. A row is *exact* when it is what a fresh session would compute
+/// for the same ids, and *derived* when it, or a row it has seen, was computed while it saw tokens that are gone. The
+/// derived rows are the last ones: they never stand for a new prompt.
 class Session {
  public:
   /// resource_exhausted when the device refuses the memory.
@@ -28,6 +34,17 @@ class Session {
   using Progress = std::function<bool(uint32_t done, uint32_t total)>;
   /// Receives the logits f32[count, vocab] of positions first .. first + count - 1; valid during the call.
   using LogitsSink = std::function<Status(uint32_t first, uint32_t count, std::span<const float> logits)>;
+
+  /// The logits of a prompt, and how much of it was in the cache.
+  struct Prompted {
+    std::span<const float> logits;  ///< f32[vocab], those that follow the last token; valid until the next call
+    uint32_t cachedTokens = 0;      ///< tokens of the prompt whose rows were kept; at most n - 1
+  };
+
+  /// Makes `ids` the content of the session, with the longest common prefix of the cached ids and `ids` kept and only
+  /// the rest computed; of an identical prompt the last position is. The logits are the same bits as those of a fresh
+  /// session. Errors as of prefill, before any work; cancelled: the tokens of the finished chunks stay.
+  Result<Prompted> prompt(std::span<const int32_t> ids, const Progress& progress = {});
 
   /// Appends `ids` and returns the logits f32[vocab] that follow the last one, valid until the next call.
   /// Before any work: invalid_argument (no ids), out_of_range (more than maxPromptTokens in all, or an id outside the
@@ -43,8 +60,23 @@ class Session {
 
   /// Tokens in the cache.
   uint32_t position() const { return position_; }
+  /// Their ids, i32[position()]; valid until the next call.
+  std::span<const int32_t> ids() const { return ids_; }
+  /// The first so many rows are exact, the others derived.
+  uint32_t exactTokens() const { return exactTokens_; }
   /// Keeps the first `tokens` tokens; O(rows dropped), no row moves. out_of_range when there are fewer.
   Status rewind(uint32_t tokens);
+
+  /// A second session with the same content, its rows copied once; each goes its own way from there.
+  /// resource_exhausted when the device refuses the memory.
+  Result<std::unique_ptr<Session>> fork() const;
+
+  /// Writes ids, valid rows and what they depend on to `path` (docs/snapshot_format.md), in whole or not at all.
+  Status save(const std::string& path) const;
+  /// Makes the content of a saved session the content of this one. The whole file is verified first: on any failure the
+  /// session is as it was. not_found, io; corrupt; version_mismatch, which names the field that differs (format, model,
+  /// arithmetic, layout, KV type, ...).
+  Status load(const std::string& path);
 
   /// The cost and steps that prefill would take for `tokens` more tokens.
   Result<PrefillPlan> plan(uint32_t tokens) const;
@@ -57,8 +89,10 @@ class Session {
  private:
   explicit Session(std::shared_ptr<Model> model) : model_(std::move(model)) {}
   Status allocate();
+  /// The rows of the first ids.size() tokens are in the cache: makes mask, position and ids say so.
+  void adopt(std::span<const int32_t> ids, uint32_t exactTokens);
   Status checkIds(std::span<const int32_t> ids) const;
-  Status checkPrompt(std::span<const int32_t> ids) const;
+  Status checkPrompt(std::span<const int32_t> ids, uint32_t past) const;
   Status runStep(const PlanStep& step, std::span<const int32_t> ids);
   /// Logits of the hidden rows from `firstRow` on, as many as the head has: a head always computes all its rows.
   Status runHead(const Variant& head, uint32_t firstRow);
@@ -75,7 +109,10 @@ class Session {
   std::array<uint64_t, blob::kSymbolKinds> offset_{};  ///< of each input and output in the io buffer
   uint32_t maxRows_ = 1;                               ///< rows of the largest chunk
   uint32_t maxHeadRows_ = 1;                           ///< rows of the largest head
+  KvLayout layout_;
   uint32_t position_ = 0;
+  uint32_t exactTokens_ = 0;
+  std::vector<int32_t> ids_;  ///< position_ of them, room for T
 };
 
 }  // namespace firn::engine

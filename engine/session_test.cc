@@ -2,47 +2,10 @@
 
 #include <cstring>
 
-#include <gtest/gtest.h>
-
-#include "runtime/cts/rig.h"
-#include "runtime/cts/tiny_model.h"
+#include "engine/session_cases_for_test.h"
 
 namespace firn::engine {
 namespace {
-
-namespace cts = runtime::cts;
-constexpr uint32_t kMaxPrompt = 64;
-
-struct SessionCase {
-  const char* name;
-  const char* device;
-  cts::TinyOptions blob;
-};
-
-class SessionTest : public testing::TestWithParam<SessionCase> {
- protected:
-  std::unique_ptr<Session> open(const Ladders& ladders = {}, uint32_t threads = 0) {
-    auto blob = cts::makeTinyBlob(GetParam().blob);
-    EXPECT_TRUE(blob.isOk()) << blob.status().toString();
-    auto model = Model::create(*std::move(blob), {.device = GetParam().device, .threads = threads, .ladders = ladders});
-    EXPECT_TRUE(model.isOk()) << model.status().toString();
-    auto session = Session::create(*model);
-    EXPECT_TRUE(session.isOk()) << session.status().toString();
-    return *std::move(session);
-  }
-
-  /// The bits of the logits after each of `ids`, fed one at a time.
-  std::vector<std::vector<uint32_t>> stepByStep(const std::vector<int32_t>& ids) {
-    const auto session = open();
-    std::vector<std::vector<uint32_t>> rows;
-    for (const int32_t id : ids) {
-      const auto logits = session->decode(id);
-      EXPECT_TRUE(logits.isOk()) << logits.status().toString();
-      rows.push_back(cts::bitsOf(*logits));
-    }
-    return rows;
-  }
-};
 
 TEST_P(SessionTest, EveryChunkingGivesTheSameBits) {
   const auto ids = cts::someIds(kMaxPrompt);
@@ -151,16 +114,7 @@ TEST_P(SessionTest, CancelKeepsTheFinishedChunks) {
   EXPECT_EQ(cts::bitsOf(*logits), expected[49]);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Devices, SessionTest,
-    testing::Values(SessionCase{"reference", "reference", {.target = blob::Target::kReference}},
-                    SessionCase{"cpu_f32", "cpu", {.target = blob::Target::kCpu, .lanes = 2}},
-                    SessionCase{"cpu_q8_0", "cpu", {.target = blob::Target::kCpu, .lanes = 2, .weights = DType::kQ8_0}},
-                    SessionCase{
-                        "cpu_q8_0_two_planes",
-                        "cpu",
-                        {.target = blob::Target::kCpu, .lanes = 1, .weights = DType::kQ8_0, .activationPlanes = 2}}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Devices, SessionTest, testing::ValuesIn(kSessionCases), sessionCaseName);
 
 }  // namespace
 }  // namespace firn::engine

@@ -1,6 +1,7 @@
 // A TextEngine without a model, for tests of the pipeline and of what stands on it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -21,6 +22,7 @@ class EngineFake : public TextEngine {
 
   EngineLimits limits() const override { return limits_; }
   uint32_t position() const override { return static_cast<uint32_t>(tokens_.size()); }
+  uint32_t cachedTokens() const override { return cachedTokens_; }
 
   Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
     if (ids.empty()) return invalidArgument("prompt has no tokens");
@@ -28,6 +30,9 @@ class EngineFake : public TextEngine {
       return invalidArgument("prompt has " + std::to_string(ids.size()) + " tokens, the limit is " +
                              std::to_string(limits_.maxPromptTokens));
     }
+    const auto limit = static_cast<ptrdiff_t>(std::min(tokens_.size(), ids.size() - 1));
+    cachedTokens_ =
+        static_cast<uint32_t>(std::mismatch(ids.begin(), ids.begin() + limit, tokens_.begin()).first - ids.begin());
     tokens_.assign(ids.begin(), ids.end());
     return logitsOf(ids);
   }
@@ -56,6 +61,7 @@ class EngineFake : public TextEngine {
   EngineLimits limits_;
   Next next_;
   std::vector<int32_t> tokens_;
+  uint32_t cachedTokens_ = 0;
   std::vector<float> logits_;
 };
 

@@ -30,6 +30,7 @@ class Generation {
     FIRN_RETURN_IF_ERROR(checkCancel());
     FIRN_ASSIGN_OR_RETURN(std::span<const float> logits, engine_.prefill(promptIds));
     result_.promptTokens = promptIds.size();
+    result_.cachedTokens = engine_.cachedTokens();
     result_.ttftMs = 1e3 * secondsSince(start);
     if (budget_ == 0) return std::move(result_);
 

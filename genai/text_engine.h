@@ -25,9 +25,12 @@ class TextEngine {
   virtual EngineLimits limits() const = 0;
   /// Rows in use: the tokens run so far.
   virtual uint32_t position() const = 0;
-  /// Starts a new sequence with `ids` (1 .. maxPromptTokens of them) and returns the logits after the last one.
+  /// Starts a new sequence with `ids` (1 .. maxPromptTokens of them) and returns the logits after the last one. Rows of
+  /// the last sequence that hold a prefix of `ids` may be kept: the logits are the same.
   /// Fails before any work with invalid_argument or out_of_range: no ids, too many (both numbers named), an id >= V.
   virtual Result<std::span<const float>> prefill(std::span<const int32_t> ids) = 0;
+  /// Tokens of the last prefill whose rows were kept, at most one less than it had.
+  virtual uint32_t cachedTokens() const = 0;
   /// Appends one token and returns the logits after it. Fails with resource_exhausted when no row is free.
   virtual Result<std::span<const float>> decode(int32_t id) = 0;
 };

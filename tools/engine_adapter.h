@@ -8,7 +8,8 @@
 
 namespace firn::tools {
 
-/// Runs a genai pipeline on an engine session, which must outlive it. A prefill starts a new sequence.
+/// Runs a genai pipeline on an engine session, which must outlive it. A prefill starts a new sequence with what it has
+/// in common with the last one.
 class SessionEngine : public genai::TextEngine {
  public:
   explicit SessionEngine(engine::Session& session, engine::Session::Progress progress = {})
@@ -20,14 +21,17 @@ class SessionEngine : public genai::TextEngine {
   }
   uint32_t position() const override { return session_.position(); }
   Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
-    FIRN_RETURN_IF_ERROR(session_.rewind(0));
-    return session_.prefill(ids, progress_);
+    FIRN_ASSIGN_OR_RETURN(const engine::Session::Prompted prompted, session_.prompt(ids, progress_));
+    cachedTokens_ = prompted.cachedTokens;
+    return prompted.logits;
   }
+  uint32_t cachedTokens() const override { return cachedTokens_; }
   Result<std::span<const float>> decode(int32_t id) override { return session_.decode(id); }
 
  private:
   engine::Session& session_;
   engine::Session::Progress progress_;
+  uint32_t cachedTokens_ = 0;
 };
 
 }  // namespace firn::tools

@@ -1,0 +1,232 @@
+#include "engine/snapshot.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/concat.h"
+#include "base/mapped_file.h"
+#include "blob/names.h"
+
+namespace firn::engine {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+static_assert(sizeof(SnapshotHeader) % kAlignment == 0);
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+uint64_t rowsOffset(uint32_t tokens) { return sizeof(SnapshotHeader) + aligned(uint64_t{tokens} * sizeof(int32_t)); }
+
+template <typename T>
+std::span<const std::byte> bytesOf(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+Hash128 contentHash(std::span<const std::byte> file) {
+  SnapshotHeader header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  header.contentHash = {};
+  Hasher128 hasher;
+  hasher.update(bytesOf(header));
+  hasher.update(file.subspan(sizeof(header)));
+  return hasher.digest();
+}
+
+Status checkHash(const char* field, const Hash128& found, const Hash128& expected) {
+  if (found == expected) return Status::ok();
+  return versionMismatch(
+      concat("the snapshot's ", field, " is ", toHex(found), ", the loaded model's is ", toHex(expected)));
+}
+
+Status checkNumber(const char* field, uint32_t found, uint32_t expected) {
+  if (found == expected) return Status::ok();
+  return versionMismatch(concat("the snapshot's ", field, " is ", found, ", the loaded model's is ", expected));
+}
+
+Status checkIdentity(const SnapshotIdentity& found, const SnapshotIdentity& expected) {
+  FIRN_RETURN_IF_ERROR(checkHash("model hash", found.modelHash, expected.modelHash));
+  FIRN_RETURN_IF_ERROR(checkNumber("target", found.target, expected.target));
+  FIRN_RETURN_IF_ERROR(checkNumber("arithmetic id", found.arithmeticId, expected.arithmeticId));
+  FIRN_RETURN_IF_ERROR(checkNumber("number of lanes", found.lanes, expected.lanes));
+  FIRN_RETURN_IF_ERROR(checkNumber("number of layers", found.layers, expected.layers));
+  FIRN_RETURN_IF_ERROR(checkNumber("number of KV heads", found.kvHeads, expected.kvHeads));
+  FIRN_RETURN_IF_ERROR(checkNumber("head dimension", found.headDim, expected.headDim));
+  FIRN_RETURN_IF_ERROR(checkNumber("number of cache rows (T)", found.kvRows, expected.kvRows));
+  FIRN_RETURN_IF_ERROR(checkNumber("KV type", found.kvType, expected.kvType));
+  FIRN_RETURN_IF_ERROR(checkNumber("vocabulary size", found.vocab, expected.vocab));
+  FIRN_RETURN_IF_ERROR(checkHash("weights hash", found.weightsHash, expected.weightsHash));
+  return checkHash("program hash", found.programHash, expected.programHash);
+}
+
+Status checkFormat(const SnapshotHeader& header) {
+  if (header.magic != kSnapshotMagic) return corrupt("the file is no snapshot: it does not start with FIRNSNP");
+  if (header.formatMajor != kSnapshotMajor || header.formatMinor != kSnapshotMinor) {
+    return versionMismatch(concat("the snapshot has format ", header.formatMajor, ".", header.formatMinor,
+                                  ", this program reads ", kSnapshotMajor, ".", kSnapshotMinor));
+  }
+  return Status::ok();
+}
+
+/// Sizes and reserved fields, against each other and the file.
+Status checkSizes(const SnapshotHeader& header, uint64_t fileBytes) {
+  if (header.fileBytes != fileBytes) {
+    return corrupt(concat("the snapshot has ", fileBytes, " bytes, its header says ", header.fileBytes));
+  }
+  const SnapshotIdentity& identity = header.identity;
+  if (header.tokens > identity.kvRows || header.exactTokens > header.tokens) {
+    return corrupt(concat("the snapshot holds ", header.tokens, " tokens, ", header.exactTokens, " of them exact, in ",
+                          identity.kvRows, " rows"));
+  }
+  const bool isZero =
+      identity.reserved0 == 0 && std::ranges::all_of(header.reserved0, [](uint8_t b) { return b == 0; });
+  if (!isZero) return corrupt("a reserved field of the snapshot is not zero");
+  return Status::ok();
+}
+
+Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab) {
+      return corrupt(concat("token ", i, " of the snapshot has id ", ids[i], "; the vocabulary has ", vocab));
+    }
+  }
+  return Status::ok();
+}
+
+/// What the tasks of the entry compute, addresses aside: other ladders of the same model have the same.
+Hash128 programHash(const blob::Blob& blob) {
+  Hasher128 hasher;
+  const auto index = blob.findEntry(concat("generate.", blob.header().kvRows));
+  if (!index) return {};
+  const auto add = [&](auto... values) {
+    const uint64_t words[] = {static_cast<uint64_t>(values)...};
+    hasher.update(std::as_bytes(std::span(words)));
+  };
+  for (const blob::CallRecord& call : blob.callsOf(blob.entries()[*index])) {
+    for (const blob::SegmentRecord& segment : blob.segmentsOf(blob.bodies()[call.body])) {
+      for (const blob::LaneRange& range : blob.lanesOf(segment)) {
+        add(range.taskCount);
+        for (const blob::TaskRecord& task : blob.tasksOf(range)) {
+          add(task.op, task.operandCount, task.attrCount);
+          hasher.update(std::as_bytes(blob.attrsOf(task)));
+          for (const blob::OperandRecord& operand : blob.operandsOf(task)) {
+            add(operand.space, operand.dtype, operand.layout, operand.rank);
+            hasher.update(bytesOf(operand.dims));
+          }
+        }
+      }
+    }
+  }
+  return hasher.digest();
+}
+
+}  // namespace
+
+SnapshotIdentity SnapshotIdentity::of(const blob::Blob& blob) {
+  const blob::ProgramHeader& header = blob.header();
+  return {.modelHash = blob.ident().modelHash,
+          .weightsHash = blob.ident().weightsHash,
+          .programHash = engine::programHash(blob),
+          .target = static_cast<uint32_t>(blob.ident().target),
+          .arithmeticId = blob.ident().arithmeticId,
+          .lanes = blob.ident().lanes,
+          .layers = header.layers,
+          .kvHeads = header.kvHeads,
+          .headDim = header.headDim,
+          .kvRows = header.kvRows,
+          .kvType = static_cast<uint32_t>(header.kvType),
+          .vocab = header.vocab,
+          .reserved0 = 0};
+}
+
+uint64_t snapshotBytes(const KvLayout& layout, uint32_t tokens) {
+  return rowsOffset(tokens) + layout.packedBytes(tokens);
+}
+
+Status writeSnapshot(const std::string& path, const SnapshotContents& contents) {
+  const auto tokens = static_cast<uint32_t>(contents.ids.size());
+  SnapshotHeader header{};
+  header.magic = kSnapshotMagic;
+  header.formatMajor = kSnapshotMajor;
+  header.formatMinor = kSnapshotMinor;
+  header.identity = contents.identity;
+  header.tokens = tokens;
+  header.exactTokens = contents.exactTokens;
+  header.rowBytes = contents.layout.rowBytes;
+  header.fileBytes = snapshotBytes(contents.layout, tokens);
+
+  FIRN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  Hasher128 hasher;
+  const auto append = [&](std::span<const std::byte> bytes) {
+    hasher.update(bytes);
+    return file.append(bytes);
+  };
+  FIRN_RETURN_IF_ERROR(append(bytesOf(header)));
+  FIRN_RETURN_IF_ERROR(append(std::as_bytes(contents.ids)));
+  const std::array<std::byte, kAlignment> zeros{};
+  FIRN_RETURN_IF_ERROR(append(std::span(zeros).first(rowsOffset(tokens) - file.size())));
+  for (uint32_t head = 0; head < contents.layout.heads; ++head) {
+    FIRN_RETURN_IF_ERROR(
+        append(contents.cache.subspan(contents.layout.offset(head, 0), tokens * contents.layout.rowBytes)));
+  }
+  header.contentHash = hasher.digest();
+  FIRN_RETURN_IF_ERROR(file.writeAt(0, bytesOf(header)));
+  return file.commit();
+}
+
+Result<PageBuffer> readSnapshot(const std::string& path, const SnapshotIdentity& identity, const KvLayout& layout) {
+  FIRN_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
+  const uint64_t limit = snapshotBytes(layout, layout.rows);
+  if (file.size() > limit) {
+    // Most likely one of a larger model, which its header says.
+    SnapshotHeader header;
+    FIRN_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&header, 1))));
+    FIRN_RETURN_IF_ERROR(checkFormat(header));
+    FIRN_RETURN_IF_ERROR(checkIdentity(header.identity, identity));
+    return corrupt(concat("the snapshot has ", file.size(), " bytes; the largest for this model has ", limit));
+  }
+  FIRN_ASSIGN_OR_RETURN(PageBuffer bytes, PageBuffer::allocate(file.size()));
+  FIRN_RETURN_IF_ERROR(file.readAt(0, bytes.bytes()));
+  return bytes;
+}
+
+Result<SnapshotView> parseSnapshot(std::span<const std::byte> file, const SnapshotIdentity& identity,
+                                   const KvLayout& layout) {
+  SnapshotHeader header;
+  if (file.size() < sizeof(header)) {
+    return corrupt(concat("the snapshot has ", file.size(), " bytes, its header alone takes ", sizeof(header)));
+  }
+  std::memcpy(&header, file.data(), sizeof(header));
+  FIRN_RETURN_IF_ERROR(checkFormat(header));
+  FIRN_RETURN_IF_ERROR(checkSizes(header, file.size()));
+  const Hash128 hash = contentHash(file);
+  if (hash != header.contentHash) {
+    return corrupt(
+        concat("the snapshot was changed: its hash is ", toHex(hash), ", its header says ", toHex(header.contentHash)));
+  }
+  FIRN_RETURN_IF_ERROR(checkIdentity(header.identity, identity));
+  if (header.rowBytes != layout.rowBytes || file.size() != snapshotBytes(layout, header.tokens)) {
+    return corrupt(concat("a snapshot of ", header.tokens, " rows of ", layout.rowBytes, " bytes has ",
+                          snapshotBytes(layout, header.tokens), " bytes; this one has ", file.size(), " with rows of ",
+                          header.rowBytes));
+  }
+  SnapshotView view;
+  view.ids = {reinterpret_cast<const int32_t*>(file.data() + sizeof(header)), header.tokens};
+  view.exactTokens = header.exactTokens;
+  view.rows = file.subspan(rowsOffset(header.tokens));
+  FIRN_RETURN_IF_ERROR(checkIds(view.ids, identity.vocab));
+  const uint64_t idsEnd = sizeof(header) + view.ids.size_bytes();
+  const auto padding = file.subspan(idsEnd, rowsOffset(header.tokens) - idsEnd);
+  if (!std::ranges::all_of(padding, [](std::byte b) { return b == std::byte{0}; })) {
+    return corrupt("the padding behind the ids of the snapshot is not zero");
+  }
+  return view;
+}
+
+void sealSnapshot(std::span<std::byte> file) {
+  const Hash128 hash = contentHash(file);
+  std::memcpy(file.data() + offsetof(SnapshotHeader, contentHash), &hash, sizeof(hash));
+}
+
+}  // namespace firn::engine
