@@ -64,7 +64,8 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
   if (WIFSIGNALED(state)) return internalError(name + " was ended by signal " + std::to_string(WTERMSIG(state)));
   const std::string said =
       name + " failed (exit code " + std::to_string(WEXITSTATUS(state)) + "), see its message above";
-  return WEXITSTATUS(state) == kExitUsage ? invalidArgument(said) : Status(Code::kUnavailable, said);
+  // What went wrong the child has said; its exit code keeps only whether the user's arguments were at fault.
+  return WEXITSTATUS(state) == kExitUsage ? invalidArgument(said) : ioError(said);
 }
 
 }  // namespace firn::tools

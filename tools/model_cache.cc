@@ -123,7 +123,9 @@ Result<std::vector<CacheFile>> listCache() {
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
   std::vector<CacheFile> files;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  // Another process may clear the folder meanwhile: the loop advances without exceptions.
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::directory_entry& entry = *at;
     struct stat facts{};
     const bool isOurs = entry.path().extension() == kSuffix || entry.path().extension() == kTemporarySuffix;
     if (!isOurs || stat(entry.path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;

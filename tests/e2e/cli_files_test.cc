@@ -1,0 +1,82 @@
+// The programs and the files they are given: nothing that is read is replaced, and a changed file is noticed.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/program.h"
+
+namespace firn::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kModel = "tests/data/gguf/llama.gguf";
+
+class CliFilesTest : public testing::Test {
+ protected:
+  /// A copy of the model that a test may spoil.
+  std::string copyOfModel() const {
+    const std::string copy = folder.file("copy.gguf");
+    fs::copy_file(kModel, copy, fs::copy_options::overwrite_existing);
+    return copy;
+  }
+
+  ProgramFolder folder;
+};
+
+TEST_F(CliFilesTest, AChangedModelIsCompiledAgainThoughSizeAndTimeAreTheSame) {
+  const std::string model = copyOfModel();
+  const auto time = fs::last_write_time(model);
+  const std::vector<std::string> run = {"run", model, "hello", "--max-tokens", "1", "--json"};
+  EXPECT_TRUE(nlohmann::json::parse(folder.run("firn", run).out)["compiled"]);
+  EXPECT_FALSE(nlohmann::json::parse(folder.run("firn", run).out)["compiled"]);
+  {
+    std::fstream file(model, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-64, std::ios::end);
+    file.put('\x11');
+  }
+  fs::last_write_time(model, time);
+  EXPECT_TRUE(nlohmann::json::parse(folder.run("firn", run).out)["compiled"]);
+}
+
+TEST_F(CliFilesTest, AnOutputNeverReplacesAnInput) {
+  const std::string model = copyOfModel();
+  const std::string ids = folder.file("ids.json");
+  std::ofstream(ids) << "[1, 2, 3]";
+  for (const std::string& input : {model, ids}) {
+    const std::string before = readFile(input);
+    const auto result = folder.run("firn", {"eval", "logits", model, "--ids", ids, "-o", input});
+    EXPECT_EQ(result.exitCode, 2);
+    EXPECT_THAT(result.err, HasSubstr("is the input"));
+    EXPECT_EQ(readFile(input), before);
+  }
+  const std::string before = readFile(model);
+  EXPECT_EQ(folder.run("firn", {"compile", model, "-o", model}).exitCode, 2);
+  EXPECT_EQ(readFile(model), before);
+}
+
+TEST_F(CliFilesTest, AFullOutputIsAnErrorAndNoInterrupt) {
+  const std::string command = programPath("firn") + " run " + kModel + " hello --max-tokens 20 > /dev/full";
+  const auto result = folder.run("sh", {"-c", command});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr("standard output could not be written"));
+}
+
+TEST_F(CliFilesTest, ClearingTheCacheLeavesWhatFirnDidNotMake) {
+  folder.run("firn", {"run", kModel, "hello", "--max-tokens", "1"});
+  ASSERT_EQ(folder.cachedBlobs().size(), 1U);
+  const fs::path notes = fs::path(folder.cachedBlobs().front()).parent_path() / "notes.txt";
+  std::ofstream(notes) << "mine";
+  EXPECT_EQ(folder.run("firn", {"cache", "clear"}).exitCode, 0);
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(notes.parent_path())) left.push_back(entry.path());
+  EXPECT_THAT(left, testing::ElementsAre(notes));
+}
+
+}  // namespace
+}  // namespace firn::e2e
