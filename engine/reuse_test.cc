@@ -67,11 +67,41 @@ TEST_P(ReuseTest, ACancelledPromptKeepsWhatIsDone) {
   session = open({.prefillChunks = {16}, .contexts = {}});
   const Ids ids = cts::someIds(50);
   int calls = 0;
-  const auto result = session->prompt(ids, [&](uint32_t, uint32_t) { return ++calls < 3; });
+  const auto result = session->prompt(ids, {.progress = [&](uint32_t, uint32_t) { return ++calls < 3; }});
   EXPECT_EQ(result.status().code(), Code::kCancelled);
   const uint32_t kept = session->position();
   EXPECT_GT(kept, 0U);
   expectPrompt(ids, kept, "again");
+}
+
+TEST_P(ReuseTest, StagesAreTimed) {
+  const Ids ids = cts::someIds(50);
+  const auto plan = session->plan(50);
+  ASSERT_TRUE(plan.isOk());
+  ASSERT_TRUE(session->prompt(ids).isOk());
+  const StageTimes& times = session->times();
+  ASSERT_EQ(times.chunks.size(), plan->steps.size());
+  uint64_t predicted = 0;
+  for (size_t i = 0; i < times.chunks.size(); ++i) {
+    EXPECT_EQ(times.chunks[i].entry, plan->steps[i].variant->entry);
+    EXPECT_EQ(times.chunks[i].valid, plan->steps[i].valid);
+    EXPECT_GT(times.chunks[i].nanoseconds, 0U);
+    predicted += times.chunks[i].predictedPicoseconds;
+  }
+  EXPECT_EQ(predicted, plan->picoseconds);
+  EXPECT_GT(times.planNanoseconds, 0U);
+  EXPECT_EQ(times.decodeSteps, 0U);
+  EXPECT_EQ(times.bytesCopied, 0U);
+  // Each pass reads the weights of its layers, and their cache rows.
+  const uint64_t before = times.bytesMoved;
+  EXPECT_GT(before, plan->steps.size() * 2 * cts::kEmbed * cts::kEmbed);
+  for (int32_t id = 0; id < 3; ++id) ASSERT_TRUE(session->decode(id).isOk());
+  EXPECT_EQ(times.decodeSteps, 3U);
+  EXPECT_GT(times.decodeNanoseconds, 0U);
+  EXPECT_GT(times.bytesMoved, before);
+  ASSERT_TRUE(session->prompt(ids).isOk());
+  EXPECT_EQ(times.chunks.size(), 1U);
+  EXPECT_EQ(times.decodeSteps, 0U);
 }
 
 TEST_P(ReuseTest, AForkGoesItsOwnWay) {

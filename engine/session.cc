@@ -1,9 +1,11 @@
 #include "engine/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 
+#include "engine/prefix_store.h"
 #include "engine/snapshot.h"
 
 namespace firn::engine {
@@ -12,6 +14,12 @@ namespace {
 using blob::SymbolKind;
 
 constexpr size_t at(SymbolKind kind) { return static_cast<size_t>(kind); }
+
+using Clock = std::chrono::steady_clock;
+
+uint64_t nanosecondsSince(Clock::time_point start) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
 
 template <typename T>
 T* typed(std::span<std::byte> bytes, uint64_t offset) {
@@ -98,29 +106,58 @@ Result<PrefillPlan> Session::plan(uint32_t tokens) const {
   return planPrefill(model_->variants(), position_, tokens, model_->limits().kvRows);
 }
 
-Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const Progress& progress) {
+uint32_t Session::restore(std::span<const int32_t> ids, uint32_t cached, PrefixStore& prefixes) {
+  const PrefixStore::Match match = prefixes.find(ids);
+  if (match.tokens <= cached) return cached;
+  layout_.unpack(match.rows, match.stored, {cached, match.tokens}, cache_);
+  times_.bytesCopied += layout_.packedBytes(match.tokens - cached);
+  adopt(ids.first(match.tokens), match.tokens);
+  return match.tokens;
+}
+
+Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const PromptOptions& options) {
   FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0));
+  const auto start = Clock::now();
+  times_ = {};
   // The last token is always computed: its logits are not kept.
-  const uint64_t limit = std::min<uint64_t>(exactTokens_, ids.size() - 1);
-  const auto cached =
-      static_cast<uint32_t>(std::mismatch(ids.begin(), ids.begin() + limit, ids_.begin()).first - ids.begin());
+  const auto matched = ids.first(ids.size() - 1);
+  const auto exact = std::span<const int32_t>(ids_).first(exactTokens_);
+  auto cached = static_cast<uint32_t>(std::mismatch(matched.begin(), matched.end(), exact.begin(), exact.end()).first -
+                                      matched.begin());
   FIRN_RETURN_IF_ERROR(rewind(cached));
-  FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, prefill(ids.subspan(cached), progress));
+  if (options.prefixes != nullptr) cached = restore(matched, cached, *options.prefixes);
+  times_.planNanoseconds = nanosecondsSince(start);
+  FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, append(ids.subspan(cached), options.progress));
   return Prompted{logits, cached};
 }
 
 Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, const Progress& progress) {
   FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
+  times_ = {};
+  return append(ids, progress);
+}
+
+Result<std::span<const float>> Session::append(std::span<const int32_t> ids, const Progress& progress) {
+  const auto planStart = Clock::now();
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
+  times_.planNanoseconds += nanosecondsSince(planStart);
+  times_.chunks.reserve(plan.steps.size());
   const uint32_t start = position_;
   for (const PlanStep& step : plan.steps) {
     if (progress && !progress(step.row0 - start, static_cast<uint32_t>(ids.size()))) {
       return cancelled("the prompt was cancelled after " + std::to_string(step.row0 - start) + " tokens");
     }
+    const auto stepStart = Clock::now();
     FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
+    times_.chunks.push_back(
+        {step.variant->entry, step.row0, step.valid, step.variant->cost, nanosecondsSince(stepStart)});
   }
   const PlanStep& last = plan.steps.back();
-  if (!last.isGenerate) FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1));
+  if (!last.isGenerate) {
+    const auto headStart = Clock::now();
+    FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1));
+    times_.headNanoseconds = nanosecondsSince(headStart);
+  }
   return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
 }
 
@@ -159,7 +196,10 @@ Result<std::span<const float>> Session::decode(int32_t id) {
     return resourceExhausted("the cache is full: all " + std::to_string(model_->limits().kvRows) +
                              " rows hold tokens; compile with a larger --min-response-len");
   }
+  const auto start = Clock::now();
   FIRN_RETURN_IF_ERROR(runStep({variant, position_, 1, true}, {&id, 1}));
+  times_.decodeNanoseconds += nanosecondsSince(start);
+  ++times_.decodeSteps;
   return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
 }
 
@@ -202,6 +242,8 @@ Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
   if (exactTokens_ == position_) exactTokens_ += step.valid;
   position_ += step.valid;
   ids_.insert(ids_.end(), ids.begin(), ids.end());
+  // Each row is written, and each step reads the valid ones.
+  times_.bytesMoved += step.variant->weightBytes + layout_.packedBytes(position_) + layout_.packedBytes(step.valid);
   return Status::ok();
 }
 
@@ -214,6 +256,7 @@ Status Session::runHead(const Variant& head, uint32_t firstRow) {
   runtime::Device& device = model_->device();
   FIRN_RETURN_IF_ERROR(device.bind(model_->program(), head.entry, bindings));
   FIRN_RETURN_IF_ERROR(device.submit(model_->program(), head.entry));
+  times_.bytesMoved += head.weightBytes;
   return device.wait();
 }
 

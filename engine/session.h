@@ -12,8 +12,11 @@
 #include "engine/kv_rows.h"
 #include "engine/model.h"
 #include "engine/prefill_plan.h"
+#include "engine/stage_times.h"
 
 namespace firn::engine {
+
+class PrefixStore;
 
 /// KV cache, inputs and outputs of one conversation, all allocated at creation; nothing is allocated by decode(). Every
 /// step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run at a
@@ -41,10 +44,17 @@ class Session {
     uint32_t cachedTokens = 0;      ///< tokens of the prompt whose rows were kept; at most n - 1
   };
 
+  struct PromptOptions {
+    Progress progress = {};           ///< empty: none
+    PrefixStore* prefixes = nullptr;  ///< of the same model; where to look for more than the session has. null: nowhere
+  };
+
   /// Makes `ids` the content of the session, with the longest common prefix of the cached ids and `ids` kept and only
   /// the rest computed; of an identical prompt the last position is. The logits are the same bits as those of a fresh
-  /// session. Errors as of prefill, before any work; cancelled: the tokens of the finished chunks stay.
-  Result<Prompted> prompt(std::span<const int32_t> ids, const Progress& progress = {});
+  /// session. A longer prefix in the store is copied from there. Errors as of prefill, before any work; cancelled: the
+  /// tokens of the finished chunks stay.
+  Result<Prompted> prompt(std::span<const int32_t> ids, const PromptOptions& options);
+  Result<Prompted> prompt(std::span<const int32_t> ids) { return prompt(ids, {}); }
 
   /// Appends `ids` and returns the logits f32[vocab] that follow the last one, valid until the next call.
   /// Before any work: invalid_argument (no ids), out_of_range (more than maxPromptTokens in all, or an id outside the
@@ -84,6 +94,8 @@ class Session {
   /// The whole cache, [layer][K, V][kvHead][T][headDim]. For snapshots and tests; rows at or beyond position() may hold
   /// anything.
   std::span<std::byte> cache() const { return cache_; }
+  /// Of the last prompt (by prompt() or prefill()) and the steps since; valid until the next call.
+  const StageTimes& times() const { return times_; }
   const Model& model() const { return *model_; }
 
  private:
@@ -91,6 +103,9 @@ class Session {
   Status allocate();
   /// The rows of the first ids.size() tokens are in the cache: makes mask, position and ids say so.
   void adopt(std::span<const int32_t> ids, uint32_t exactTokens);
+  Result<std::span<const float>> append(std::span<const int32_t> ids, const Progress& progress);
+  /// Rows of the store behind the first `cached` ones, where they are more. Returns how many tokens are there then.
+  uint32_t restore(std::span<const int32_t> ids, uint32_t cached, PrefixStore& prefixes);
   Status checkIds(std::span<const int32_t> ids) const;
   Status checkPrompt(std::span<const int32_t> ids, uint32_t past) const;
   Status runStep(const PlanStep& step, std::span<const int32_t> ids);
@@ -110,6 +125,7 @@ class Session {
   uint32_t maxRows_ = 1;                               ///< rows of the largest chunk
   uint32_t maxHeadRows_ = 1;                           ///< rows of the largest head
   KvLayout layout_;
+  StageTimes times_;
   uint32_t position_ = 0;
   uint32_t exactTokens_ = 0;
   std::vector<int32_t> ids_;  ///< position_ of them, room for T

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "blob/task_op.h"
+
 namespace firn::engine {
 namespace {
 
@@ -35,14 +37,37 @@ std::vector<uint32_t> distinct(const std::vector<Variant>& variants, uint32_t Va
   return sizes;
 }
 
+bool isEmbed(uint16_t op) {
+  return op == static_cast<uint16_t>(blob::TaskOp::kCpuEmbed) || op == static_cast<uint16_t>(blob::TaskOp::kRefEmbed);
+}
+
+uint64_t weightBytesOf(const blob::Blob& blob, const blob::BodyRecord& body) {
+  uint64_t bytes = 0;
+  for (const blob::SegmentRecord& segment : blob.segmentsOf(body)) {
+    for (const blob::LaneRange& range : blob.lanesOf(segment)) {
+      for (const blob::TaskRecord& task : blob.tasksOf(range)) {
+        if (isEmbed(task.op)) continue;
+        for (const blob::OperandRecord& operand : blob.operandsOf(task)) {
+          if (operand.space == blob::Space::kWeights) bytes += operand.bytes;
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders& ladders) {
   VariantTable table;
   const auto entries = blob.entries();
+  std::vector<uint64_t> bodyBytes;
+  for (const blob::BodyRecord& body : blob.bodies()) bodyBytes.push_back(weightBytesOf(blob, body));
   for (uint32_t index = 0; index < entries.size(); ++index) {
     const blob::EntryRecord& entry = entries[index];
-    const Variant variant{index, entry.rows, entry.context, entry.predictedPicoseconds};
+    uint64_t weightBytes = 0;
+    for (const blob::CallRecord& call : blob.callsOf(entry)) weightBytes += bodyBytes[call.body];
+    const Variant variant{index, entry.rows, entry.context, entry.predictedPicoseconds, weightBytes};
     if (entry.kind == blob::EntryKind::kPrefill) table.prefills_.push_back(variant);
     if (entry.kind == blob::EntryKind::kGenerate) table.generates_.push_back(variant);
     if (entry.kind == blob::EntryKind::kHead) table.heads_.push_back(variant);

@@ -23,6 +23,7 @@ struct Variant {
   uint32_t rows = 0;     ///< tokens it takes: chunk size, 1 for generate, rows of a head
   uint32_t context = 0;  ///< cache rows it may read; 0 for a head
   uint64_t cost = 0;
+  uint64_t weightBytes = 0;  ///< that its tasks name, each lane's part once per call; gathered embedding rows aside
 };
 
 /// All variants of a blob, sorted by size. Immutable; threads may share it.

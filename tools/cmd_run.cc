@@ -9,6 +9,7 @@
 #include "genai/pipeline.h"
 #include "tools/command.h"
 #include "tools/engine_adapter.h"
+#include "tools/explain.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
 #include "tools/progress_bar.h"
@@ -26,6 +27,7 @@ struct RunOptions {
   uint64_t seed = 0;
   bool ignoreEos = false;
   bool json = false;
+  bool explain = false;
 };
 
 /// The prompt's ids, from `--prompt-ids` or through the tokenizer.
@@ -53,6 +55,11 @@ std::string jsonResult(const genai::GenerateResult& result, const OpenModel& ope
 Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Session& session,
                                            const genai::Tokenizer* tokenizer) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, tokenizer));
+  if (options.explain) {
+    // A prompt that has no plan is refused below, by the limit that it breaks.
+    const auto plan = session.plan(static_cast<uint32_t>(ids.size()));
+    if (plan) std::cerr << explainPlan(*plan, session.model().blob());
+  }
   genai::GenerateOptions generate;
   generate.maxTokens = options.maxTokens;
   generate.sampler = {.temperature = options.temperature, .seed = options.seed};
@@ -103,6 +110,7 @@ Status run(const RunOptions& options) {
     // A closed or full output stops the generation too; main() names it.
     return std::cout ? result.status() : Status::ok();
   }
+  if (options.explain) std::cerr << (options.json ? "" : "\n") << explainTimes(session->times(), open.model->blob());
   std::cout << (options.json ? jsonResult(*result, open) : "") << "\n";
   if (!options.json && isatty(STDERR_FILENO) == 1) {
     std::cerr << result->promptTokens << " prompt tokens, first token after " << result->ttftMs << " ms; "
@@ -126,6 +134,8 @@ void addRunCommand(CLI::App& app, Action& action) {
   command->add_option("--temperature", options->temperature, "0 takes the likeliest token")->capture_default_str();
   addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
+  command->add_flag("--explain", options->explain,
+                    "Also print the plan of the prompt, predicted and measured times of each stage, to standard error");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");
   command->callback([options, ids, &action] {
     options->hasPromptIds = ids->count() > 0;

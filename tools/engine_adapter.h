@@ -21,7 +21,7 @@ class SessionEngine : public genai::TextEngine {
   }
   uint32_t position() const override { return session_.position(); }
   Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
-    FIRN_ASSIGN_OR_RETURN(const engine::Session::Prompted prompted, session_.prompt(ids, progress_));
+    FIRN_ASSIGN_OR_RETURN(const engine::Session::Prompted prompted, session_.prompt(ids, {.progress = progress_}));
     cachedTokens_ = prompted.cachedTokens;
     return prompted.logits;
   }

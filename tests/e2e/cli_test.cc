@@ -115,6 +115,18 @@ TEST_F(CliTest, LaddersAndThreadsOfABlobChangeNothing) {
   }
 }
 
+TEST_F(CliTest, ExplainPrintsPlanAndTimes) {
+  const std::string blob = compiled();
+  const auto result =
+      folder.run("firn", {"run", blob, "--prompt-ids", "5,6,7,8,9", "--max-tokens", "4", "--json", "--explain"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(ordered_json::parse(result.out)["tokens"].size(), 4U);  // standard output is as without
+  for (const char* line : {"plan: 5 tokens in", "predicted ", "rows 0 to ", "measured: plan ",
+                           "head: ", "3 steps: ", "GB/s", "copied by the host 0 bytes"}) {
+    EXPECT_THAT(result.err, HasSubstr(line));
+  }
+}
+
 TEST_F(CliTest, SeedsDecideSampledTokens) {
   const auto sampled = [&](const std::string& seed) {
     return firnJson({"run", kModel, "hello", "--max-tokens", "20", "--temperature", "1", "--seed", seed})["tokens"];

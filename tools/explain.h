@@ -1,0 +1,17 @@
+// What `firn run --explain` prints: the plan of a prompt with its predicted times, and where the time went.
+#pragma once
+
+#include <string>
+
+#include "engine/prefill_plan.h"
+#include "engine/session.h"
+
+namespace firn::tools {
+
+/// "plan: 300 tokens in 3 steps, predicted 41.2 ms", then a line for each step: entry, rows, predicted time.
+std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob);
+
+/// Each stage measured, a chunk beside its prediction, and the bytes that went over the memory bus.
+std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob);
+
+}  // namespace firn::tools
