@@ -8,7 +8,7 @@
 namespace firn {
 namespace {
 
-constexpr std::array<DTypeInfo, 9> kTypes{{
+constexpr std::array<DTypeInfo, 14> kTypes{{
     {DType::kF32, "f32", 1, 4, 0, false},
     {DType::kF16, "f16", 1, 2, 1, false},
     {DType::kBf16, "bf16", 1, 2, 30, false},
@@ -18,6 +18,11 @@ constexpr std::array<DTypeInfo, 9> kTypes{{
     {DType::kQ4_0, "q4_0", 32, 18, 2, true},
     {DType::kQ4_1, "q4_1", 32, 20, 3, true},
     {DType::kQ8_0, "q8_0", 32, 34, 8, true},
+    {DType::kQ5_0, "q5_0", 32, 22, 6, true},
+    {DType::kQ5_1, "q5_1", 32, 24, 7, true},
+    {DType::kQ4_K, "q4_k", 256, 144, 12, true},
+    {DType::kQ5_K, "q5_k", 256, 176, 13, true},
+    {DType::kQ6_K, "q6_k", 256, 210, 14, true},
 }};
 
 }  // namespace

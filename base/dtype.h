@@ -17,9 +17,14 @@ enum class DType : uint8_t {
   kI32 = 3,
   kI8 = 4,
   kU8 = 5,
-  kQ4_0 = 6,  ///< 32 weights: f16 scale, 16 bytes of nibbles
-  kQ4_1 = 7,  ///< 32 weights: f16 scale, f16 min, 16 bytes of nibbles
-  kQ8_0 = 8,  ///< 32 weights: f16 scale, 32 signed bytes
+  kQ4_0 = 6,   ///< 32 weights: f16 scale, 16 bytes of nibbles
+  kQ4_1 = 7,   ///< 32 weights: f16 scale, f16 min, 16 bytes of nibbles
+  kQ8_0 = 8,   ///< 32 weights: f16 scale, 32 signed bytes
+  kQ5_0 = 9,   ///< 32 weights: f16 scale, 4 bytes of fifth bits, 16 bytes of nibbles
+  kQ5_1 = 10,  ///< 32 weights: f16 scale, f16 min, then as kQ5_0
+  kQ4_K = 11,  ///< 256 weights in 8 groups: f16 scale and min, 6-bit scale and min of each group, nibbles
+  kQ5_K = 12,  ///< as kQ4_K, with a fifth bit of each code
+  kQ6_K = 13,  ///< 256 weights in 16 groups: codes of 6 bits, a signed byte of scale for each group, f16 scale
 };
 
 /// One row of the table. `blockElements` weights take `blockBytes` bytes; ggmlType is the number GGUF uses, or -1.

@@ -117,7 +117,8 @@ double linearSeconds(const cpu::CpuKernels& kernels, const Shape& shape, int thr
 }
 
 void benchGemv(const cpu::CpuKernels& kernels, int threads, double limit) {
-  for (const DType type : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kF16, DType::kF32}) {
+  for (const DType type :
+       {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF16, DType::kF32}) {
     for (const uint32_t planes : {1U, 2U}) {
       if (planes == 2 && !dtypeInfo(type)->isQuantized) continue;
       for (const uint32_t columns : {576U, 2048U}) {
@@ -133,7 +134,8 @@ void benchGemv(const cpu::CpuKernels& kernels, int threads, double limit) {
 }
 
 void benchGemm(const cpu::CpuKernels& kernels, int threads, double limit) {
-  for (const DType type : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kF32}) {
+  for (const DType type :
+       {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF32}) {
     for (const uint32_t planes : {1U, 2U}) {
       if (planes == 2 && !dtypeInfo(type)->isQuantized) continue;
       for (const uint32_t rows : {16U, 512U}) {

@@ -6,16 +6,31 @@ namespace {
 
 constexpr uint64_t kPlaneAlignment = 64;
 
+/// Weights of quantized types come in groups of this many; a panel holds whole groups, not always whole blocks.
+constexpr uint64_t kGroup = 32;
+
 uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// The plane of super-blocks that `groups` groups can touch, wherever the first lies in its super-block of 8: a line
+/// that says where, then `halves` f16 for each row and super-block.
+uint64_t superPlane(uint64_t groups, uint64_t halves) {
+  return kPlaneAlignment + roundUp((groups + 14) / 8 * kPanelRows * halves * 2, kPlaneAlignment);
+}
 
 /// Bytes of one panel of `columns` < 2^32 columns; 0 when the type has none.
 uint64_t onePanelBytes(DType dtype, uint64_t columns) {
-  const uint64_t groups = columns / 32;
+  const uint64_t groups = columns / kGroup;
   const uint64_t halfPlane = roundUp(groups * kPanelRows * 2, kPlaneAlignment);
   switch (dtype) {
     case DType::kQ4_0: return groups * 256 + halfPlane;
     case DType::kQ4_1: return groups * 256 + 2 * halfPlane;
     case DType::kQ8_0: return groups * 512 + halfPlane;
+    case DType::kQ5_0: return groups * 320 + halfPlane;
+    case DType::kQ5_1: return groups * 320 + 2 * halfPlane;
+    // The two bytes of each group and row take the place of an f16.
+    case DType::kQ4_K: return groups * 256 + halfPlane + superPlane(groups, 2);
+    case DType::kQ5_K: return groups * 320 + halfPlane + superPlane(groups, 2);
+    case DType::kQ6_K: return groups * 384 + halfPlane + superPlane(groups, 1);
     case DType::kF16:
     case DType::kBf16: return roundUp(columns * kPanelRows * 2, kPlaneAlignment);
     case DType::kF32: return roundUp(columns * kPanelRows * 4, kPlaneAlignment);
@@ -40,7 +55,7 @@ std::optional<uint64_t> checkedMultiply(uint64_t a, uint64_t b) {
 std::optional<uint64_t> panelBytes(DType dtype, uint64_t rows, uint64_t columns) {
   const DTypeInfo* info = dtypeInfo(dtype);
   if (info == nullptr || columns == 0 || columns >> 32 != 0 || rows >> 32 != 0) return std::nullopt;
-  if (columns % info->blockElements != 0) return std::nullopt;
+  if (info->isQuantized && columns % kGroup != 0) return std::nullopt;
   const uint64_t panel = onePanelBytes(dtype, columns);
   if (panel == 0) return std::nullopt;
   return checkedMultiply(panel, (rows + kPanelRows - 1) / kPanelRows);

@@ -19,7 +19,7 @@ std::optional<uint64_t> checkedAdd(uint64_t a, uint64_t b);
 std::optional<uint64_t> checkedMultiply(uint64_t a, uint64_t b);
 
 /// Bytes of a [rows, columns] matrix packed in panels of 16 rows (kernels/quant/panel.h); nullopt when `dtype` has no
-/// panels, `columns` is no whole number of blocks, or the size overflows.
+/// panels, is quantized and `columns` is no multiple of 32, or the size overflows.
 std::optional<uint64_t> panelBytes(DType dtype, uint64_t rows, uint64_t columns);
 
 /// Bytes from the first element to the end of the last one: sum((dims[i] - 1) * strides[i]) + 1 elements, for quantized

@@ -38,7 +38,7 @@ enum class TaskOp : uint16_t {
   kCpuEmbed = 100,      ///< ids i32[m], table panels[V,E], out f32[m,E]
   kCpuRmsNorm = 101,    ///< in f32[m,n], weight f32[n], out f32[m,n]; attrs: eps (double)
   kCpuQuantize = 102,   ///< in f32[m,K], codes, scales, sums
-  kCpuLinearI8 = 103,   ///< codes, scales, sums, weight panels[N,K] (q4_0, q4_1, q8_0), bias? f32[N], out f32[m,N]
+  kCpuLinearI8 = 103,   ///< codes, scales, sums, weight panels[N,K] (quantized), bias? f32[N], out f32[m,N]
   kCpuLinearF32 = 104,  ///< in f32[m,K], weight panels[N,K] (f32, f16, bf16), bias? f32[N], out f32[m,N]
   kCpuRope =
       105,  ///< x f32[m,heads,d] in place, positions i32[m], table f32[T,dims/2,2] (cos, sin); attrs: pairing, dims

@@ -47,7 +47,7 @@ enum class Kind : uint8_t {
   kMask,         ///< the mask symbol from its start
   kCache,        ///< a view of the KV cache, type kvType, rows headDim apart, heads T rows apart
   kPanelsAny,    ///< weights in panels of any type
-  kPanelsI8,     ///< weights in panels of q4_0, q4_1 or q8_0
+  kPanelsI8,     ///< weights in panels of any quantized type
   kPanelsFloat,  ///< weights in panels of f32, f16 or bf16
   kWeightAny,    ///< strided weights of any weight type
   kWeightFloat,  ///< strided weights of f32, f16 or bf16

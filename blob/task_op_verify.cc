@@ -27,7 +27,10 @@ std::string_view roleName(Dim role) {
 }
 
 bool isFloatWeight(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBf16; }
-bool isQuantWeight(DType type) { return type == DType::kQ4_0 || type == DType::kQ4_1 || type == DType::kQ8_0; }
+bool isQuantWeight(DType type) {
+  const DTypeInfo* info = dtypeInfo(type);
+  return info != nullptr && info->isQuantized;
+}
 
 bool dtypeFits(Kind kind, DType type, const ProgramHeader& header) {
   switch (kind) {

@@ -109,8 +109,9 @@ TEST(GoldenImport, Qwen2) {
 }
 
 TEST(GoldenImport, QuantizedWeights) {
-  const std::pair<const char*, DType> files[] = {
-      {"q8_0", DType::kQ8_0}, {"q4_0", DType::kQ4_0}, {"q4_1", DType::kQ4_1}};
+  const std::pair<const char*, DType> files[] = {{"q8_0", DType::kQ8_0}, {"q4_0", DType::kQ4_0}, {"q4_1", DType::kQ4_1},
+                                                 {"q5_0", DType::kQ5_0}, {"q5_1", DType::kQ5_1}, {"q4_k", DType::kQ4_K},
+                                                 {"q5_k", DType::kQ5_K}, {"q6_k", DType::kQ6_K}};
   for (const auto& [name, type] : files) {
     const ModelSpec spec = load("tests/data/quant/" + std::string(name) + ".gguf");
     expectSizes(spec, 256, 4, 2, 64);

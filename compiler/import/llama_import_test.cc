@@ -143,7 +143,7 @@ TEST(LlamaImport, KnownButUnsupportedTypesAreRefusedByName) {
   GgufWriter file = tinyLlama();
   file.tensor("blk.0.attn_q.weight", {8, 8}, 28);
   EXPECT_THAT(refusal(file), AllOf(HasSubstr("unsupported tensor type f64"), HasSubstr("'blk.0.attn_q.weight'"),
-                                   HasSubstr("f32, f16, bf16, q4_0, q4_1, q8_0")));
+                                   HasSubstr("f32, f16, bf16, q4_0, q4_1, q8_0, q5_0, q5_1, q4_k, q5_k, q6_k")));
   EXPECT_THAT(refusal(tinyLlama().tensor("output_norm.weight", {8}, 1)),
               AllOf(HasSubstr("unsupported tensor type f16"), HasSubstr("'output_norm.weight'")));
   EXPECT_EQ(refusal(tinyLlama().tensor("blk.0.attn_q.weight", {8, 8}, 30)), "accepted");

@@ -51,6 +51,11 @@ std::optional<DType> elementDType(mlir::Type element) {
       .Case<Q4_0Type>([](auto) { return DType::kQ4_0; })
       .Case<Q4_1Type>([](auto) { return DType::kQ4_1; })
       .Case<Q8_0Type>([](auto) { return DType::kQ8_0; })
+      .Case<Q5_0Type>([](auto) { return DType::kQ5_0; })
+      .Case<Q5_1Type>([](auto) { return DType::kQ5_1; })
+      .Case<Q4_KType>([](auto) { return DType::kQ4_K; })
+      .Case<Q5_KType>([](auto) { return DType::kQ5_K; })
+      .Case<Q6_KType>([](auto) { return DType::kQ6_K; })
       .Case<mlir::IntegerType>([](mlir::IntegerType integer) -> std::optional<DType> {
         if (integer.isInteger(32)) return DType::kI32;
         if (integer.isInteger(8)) return DType::kI8;
@@ -69,6 +74,11 @@ mlir::Type elementType(mlir::MLIRContext& context, DType type) {
     case DType::kQ4_0: return Q4_0Type::get(&context);
     case DType::kQ4_1: return Q4_1Type::get(&context);
     case DType::kQ8_0: return Q8_0Type::get(&context);
+    case DType::kQ5_0: return Q5_0Type::get(&context);
+    case DType::kQ5_1: return Q5_1Type::get(&context);
+    case DType::kQ4_K: return Q4_KType::get(&context);
+    case DType::kQ5_K: return Q5_KType::get(&context);
+    case DType::kQ6_K: return Q6_KType::get(&context);
     default: return nullptr;
   }
 }

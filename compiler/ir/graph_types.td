@@ -16,6 +16,11 @@ class Graph_Type<string cppName, string name, string text> : TypeDef<Graph_Diale
 def Graph_Q4_0 : Graph_Type<"Q4_0", "q4_0", "32 weights: an f16 scale and 32 nibbles">;
 def Graph_Q4_1 : Graph_Type<"Q4_1", "q4_1", "32 weights: an f16 scale, an f16 min and 32 nibbles">;
 def Graph_Q8_0 : Graph_Type<"Q8_0", "q8_0", "32 weights: an f16 scale and 32 signed bytes">;
+def Graph_Q5_0 : Graph_Type<"Q5_0", "q5_0", "32 weights: an f16 scale and 32 codes of 5 bits">;
+def Graph_Q5_1 : Graph_Type<"Q5_1", "q5_1", "32 weights: an f16 scale, an f16 min and 32 codes of 5 bits">;
+def Graph_Q4_K : Graph_Type<"Q4_K", "q4_k", "256 weights: scales and mins of 8 groups and 256 nibbles">;
+def Graph_Q5_K : Graph_Type<"Q5_K", "q5_k", "256 weights: scales and mins of 8 groups and 256 codes of 5 bits">;
+def Graph_Q6_K : Graph_Type<"Q6_K", "q6_k", "256 weights: scales of 16 groups and 256 codes of 6 bits">;
 
 // Operand types. The label in a summary is the one of docs/ops.md, so it recurs in the message.
 class Graph_Ranked<list<int> ranks, list<Type> elements, string text>

@@ -94,7 +94,7 @@ struct QuantizeArgs {
   uint32_t columns;
 };
 
-/// cpu.linear_i8: out[i, n] = sum_k in[i, k] * W[n, k] (+ bias[n]) for W in panels of q4_0, q4_1 or q8_0.
+/// cpu.linear_i8: out[i, n] = sum_k in[i, k] * W[n, k] (+ bias[n]) for W in panels of any quantized type.
 struct LinearI8Args {
   ConstCodes in;
   const void* weight;  ///< panels [outputs, columns]

@@ -16,6 +16,24 @@ FIRN_INLINE I32 groupStart(int32_t sum) {
   return subInt(splatInt(0), shiftLeft<Format::kOffsetShift>(splatInt(sum)));
 }
 
+/// The same for the parts of a group with two scales, by plane: the sum of the first half is made here.
+template <class Format, int kPlanes>
+FIRN_INLINE void partStarts(const int8_t* codes, size_t planeStride, int32_t sum,
+                            I32 (&starts)[Format::kParts][kPlanes]) {
+  if constexpr (Format::kParts == 1) {
+    for (int p = 0; p < kPlanes; ++p) starts[0][p] = p == kPlanes - 1 ? groupStart<Format>(sum) : splatInt(0);
+  } else {
+    const Bytes offset = splatBytes(1 << Format::kOffsetShift);
+    for (int p = 0; p < kPlanes; ++p) {
+      I32 first = splatInt(0);
+      FIRN_UNROLL
+      for (int j = 0; j < 4; ++j) first = dot<true>(first, offset, loadQuad(codes + p * planeStride + 4 * j));
+      starts[0][p] = subInt(splatInt(0), first);
+      starts[1][p] = p == kPlanes - 1 ? addInt(first, groupStart<Format>(sum)) : first;
+    }
+  }
+}
+
 /// The integer dot product of a group from the sums of its one or two planes.
 template <int kPlanes>
 FIRN_INLINE I32 combine(const I32 (&planes)[kPlanes]) {
@@ -31,21 +49,24 @@ FIRN_INLINE F32 accumulate(F32 acc, I32 dots, F32 weightScale, F32 weightMin, F3
   return acc;
 }
 
-/// Dot products of one group of a packed panel with one row of codes.
+/// Dot products of one group of a packed panel with one row of codes, for each part of the group.
 template <class Format, int kPlanes>
-FIRN_INLINE I32 packedDot(const uint8_t* weight, const ConstCodes& in, const int8_t* codes, int32_t sum) {
-  I32 planes[kPlanes];
-  for (int p = 0; p < kPlanes; ++p) planes[p] = p == kPlanes - 1 ? groupStart<Format>(sum) : splatInt(0);
-  if constexpr (Format::kNibbles) {
+FIRN_INLINE void packedDots(const uint8_t* weight, const ConstCodes& in, const int8_t* codes, int32_t sum,
+                            I32 (&dots)[Format::kParts]) {
+  constexpr bool kSmall = Format::kCodeBits < 8;
+  I32 sums[Format::kParts][kPlanes];
+  partStarts<Format, kPlanes>(codes, in.planeStride, sum, sums);
+  if constexpr (kSmall) {
     FIRN_UNROLL
     for (int j = 0; j < 4; ++j) {
       const Bytes packed = loadBytes(weight + j * kRowsOf4);
-      const Bytes low = lowNibbles(packed);
-      const Bytes high = highNibbles(packed);
+      const Bytes low = withHighBits<Format>(weight, j, lowNibbles(packed));
+      const Bytes high = withHighBits<Format>(weight, j + 4, highNibbles(packed));
       for (int p = 0; p < kPlanes; ++p) {
         const int8_t* x = codes + p * in.planeStride;
-        planes[p] = dot<true>(planes[p], low, loadQuad(x + 4 * j));
-        planes[p] = dot<true>(planes[p], high, loadQuad(x + 16 + 4 * j));
+        I32& last = sums[Format::kParts - 1][p];
+        sums[0][p] = dot<true>(sums[0][p], low, loadQuad(x + 4 * j));
+        last = dot<true>(last, high, loadQuad(x + 16 + 4 * j));
       }
     }
   } else {
@@ -53,11 +74,11 @@ FIRN_INLINE I32 packedDot(const uint8_t* weight, const ConstCodes& in, const int
     for (int j = 0; j < 8; ++j) {
       const Bytes w = loadBytes(weight + j * kRowsOf4);
       for (int p = 0; p < kPlanes; ++p) {
-        planes[p] = dot<false>(planes[p], w, loadQuad(codes + p * in.planeStride + 4 * j));
+        sums[0][p] = dot<false>(sums[0][p], w, loadQuad(codes + p * in.planeStride + 4 * j));
       }
     }
   }
-  return combine<kPlanes>(planes);
+  for (int part = 0; part < Format::kParts; ++part) dots[part] = combine<kPlanes>(sums[part]);
 }
 
 /// One row times all panels, one after the other: a single stream through the weights.
@@ -66,14 +87,17 @@ void gemv(const LinearI8Args& args, const QuantizedPanels<Format>& weight) {
   const size_t groups = args.columns / kGroup;
   const size_t panels = (size_t{args.outputs} + kLanes - 1) / kLanes;
   for (size_t panel = 0; panel < panels; ++panel) {
+    const QuantizedPanel<Format> planes = weight.panel(panel);
     F32 acc = splat(0);
     for (size_t g = 0; g < groups; ++g) {
       weight.prefetch(panel + 1, g);
       const int32_t sum = args.in.sums[g];
-      const I32 dots = packedDot<Format, kPlanes>(weight.codes(panel, g), args.in, args.in.codes + g * kGroup, sum);
-      const F32 min = Format::kMins ? weight.mins(panel, g) : splat(0);
-      acc =
-          accumulate<Format>(acc, dots, weight.scales(panel, g), min, splat(args.in.scales[g]), toFloat(splatInt(sum)));
+      I32 dots[Format::kParts];
+      packedDots<Format, kPlanes>(planes.codes(g), args.in, args.in.codes + g * kGroup, sum, dots);
+      for (int part = 0; part < Format::kParts; ++part) {
+        acc = accumulate<Format>(acc, dots[part], planes.scales(g, part), planes.mins(g), splat(args.in.scales[g]),
+                                 toFloat(splatInt(sum)));
+      }
     }
     const size_t count = panelRows(panel, args.outputs);
     storeN(args.out.data + panel * kLanes, withBias(acc, args.bias, panel, count), count);
@@ -84,32 +108,37 @@ void gemv(const LinearI8Args& args, const QuantizedPanels<Format>& weight) {
 constexpr size_t kBlockGroups = 24;
 
 /// kPanels panels, kBlockGroups groups of them, as bytes and fp32; [group][...][panel] so that a tile reads forward.
-template <int kPanels>
+template <class Format, int kPanels>
 struct UnpackedBlock {
   alignas(64) uint8_t codes[kBlockGroups][8][kPanels][kRowsOf4];
-  alignas(64) float scales[kBlockGroups][kPanels][kLanes];
+  alignas(64) float scales[kBlockGroups][Format::kParts][kPanels][kLanes];
   alignas(64) float mins[kBlockGroups][kPanels][kLanes];
 };
 
 /// Unpacks groups first .. first + count - 1 of kPanels panels from `panel` on.
 template <class Format, int kPanels>
 void unpackBlock(const QuantizedPanels<Format>& weight, size_t panel, size_t first, size_t count,
-                 UnpackedBlock<kPanels>& block) {
+                 UnpackedBlock<Format, kPanels>& block) {
+  constexpr bool kSmall = Format::kCodeBits < 8;
   for (int p = 0; p < kPanels; ++p) {
+    const QuantizedPanel<Format> planes = weight.panel(panel + p);
     for (size_t g = 0; g < count; ++g) {
       weight.prefetch(panel + p + kPanels, first + g);
-      const uint8_t* codes = weight.codes(panel + p, first + g);
-      for (int j = 0; j < (Format::kNibbles ? 4 : 8); ++j) {
+      const uint8_t* codes = planes.codes(first + g);
+      FIRN_UNROLL
+      for (int j = 0; j < (kSmall ? 4 : 8); ++j) {
         const Bytes bytes = loadBytes(codes + j * kRowsOf4);
-        if constexpr (Format::kNibbles) {
-          storeBytes(block.codes[g][j][p], lowNibbles(bytes));
-          storeBytes(block.codes[g][j + 4][p], highNibbles(bytes));
+        if constexpr (kSmall) {
+          storeBytes(block.codes[g][j][p], withHighBits<Format>(codes, j, lowNibbles(bytes)));
+          storeBytes(block.codes[g][j + 4][p], withHighBits<Format>(codes, j + 4, highNibbles(bytes)));
         } else {
           storeBytes(block.codes[g][j][p], bytes);
         }
       }
-      store(block.scales[g][p], weight.scales(panel + p, first + g));
-      if constexpr (Format::kMins) store(block.mins[g][p], weight.mins(panel + p, first + g));
+      for (int part = 0; part < Format::kParts; ++part) {
+        store(block.scales[g][part][p], planes.scales(first + g, part));
+      }
+      if constexpr (Format::kMins) store(block.mins[g][p], planes.mins(first + g));
     }
   }
 }
@@ -124,27 +153,40 @@ struct TilePlace {
   bool isLast;   ///< adds the bias
 };
 
-/// The integer sums of one group for a tile of kRows x kPanels.
+/// What the sums of a group start from, for each row of a tile: see partStarts.
+template <class Format, int kPlanes, int kRows>
+struct TileStarts {
+  I32 sums[kRows][Format::kParts][kPlanes];
+
+  FIRN_INLINE TileStarts(const ConstCodes& in, const int8_t* x, const int32_t* groupSums) {
+    for (int t = 0; t < kRows; ++t) {
+      partStarts<Format, kPlanes>(x + t * in.rowStride, in.planeStride, groupSums[t * in.groupStride], sums[t]);
+    }
+  }
+};
+
+/// The integer sums of one part of a group for a tile of kRows x kPanels.
 template <class Format, int kPlanes, int kPanels, int kRows>
-FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const ConstCodes& in, const int8_t* x,
-                          const int32_t* sums, I32 (&dots)[kRows][kPanels]) {
+FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const ConstCodes& in, const int8_t* x, int part,
+                          const TileStarts<Format, kPlanes, kRows>& starts, I32 (&dots)[kRows][kPanels]) {
+  constexpr int kRowsOfPart = 8 / Format::kParts;
   I32 planes[kRows][kPanels][kPlanes];
   FIRN_UNROLL
   for (int t = 0; t < kRows; ++t) {
-    const I32 start = groupStart<Format>(sums[t * in.groupStride]);
     for (int r = 0; r < kPanels; ++r) {
-      for (int p = 0; p < kPlanes; ++p) planes[t][r][p] = p == kPlanes - 1 ? start : splatInt(0);
+      for (int p = 0; p < kPlanes; ++p) planes[t][r][p] = starts.sums[t][part][p];
     }
   }
   FIRN_UNROLL
-  for (int j = 0; j < 8; ++j) {
+  for (int i = 0; i < kRowsOfPart; ++i) {
+    const int j = part * kRowsOfPart + i;
     Bytes w[kPanels];
     for (int r = 0; r < kPanels; ++r) w[r] = loadBytes(codes[j][r]);
     FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
       for (int p = 0; p < kPlanes; ++p) {
         const Quad quad = loadQuad(x + t * in.rowStride + p * in.planeStride + 4 * j);
-        for (int r = 0; r < kPanels; ++r) planes[t][r][p] = dot<Format::kNibbles>(planes[t][r][p], w[r], quad);
+        for (int r = 0; r < kPanels; ++r) planes[t][r][p] = dot<(Format::kCodeBits < 8)>(planes[t][r][p], w[r], quad);
       }
     }
   }
@@ -154,7 +196,7 @@ FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const Co
 }
 
 template <class Format, int kPlanes, int kPanels, int kRows>
-void tile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const TilePlace& place) {
+void tile(const LinearI8Args& args, const UnpackedBlock<Format, kPanels>& block, const TilePlace& place) {
   const ConstCodes& in = args.in;
   const int8_t* codes = in.codes + place.row * in.rowStride + place.group * kGroup;
   const float* scales = in.scales + place.row * in.groupStride + place.group;
@@ -170,15 +212,19 @@ void tile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const T
     }
   }
   for (size_t g = 0; g < place.groups; ++g) {
-    I32 dots[kRows][kPanels];
-    tileDots<Format, kPlanes, kPanels, kRows>(block.codes[g], in, codes + g * kGroup, sums + g, dots);
+    const TileStarts<Format, kPlanes, kRows> starts(in, codes + g * kGroup, sums + g);
     FIRN_UNROLL
-    for (int t = 0; t < kRows; ++t) {
-      const F32 scale = splat(scales[t * in.groupStride + g]);
-      const F32 sum = toFloat(splatInt(sums[t * in.groupStride + g]));
-      for (int r = 0; r < kPanels; ++r) {
-        const F32 min = Format::kMins ? load(block.mins[g][r]) : splat(0);
-        acc[t][r] = accumulate<Format>(acc[t][r], dots[t][r], load(block.scales[g][r]), min, scale, sum);
+    for (int part = 0; part < Format::kParts; ++part) {
+      I32 dots[kRows][kPanels];
+      tileDots<Format, kPlanes, kPanels, kRows>(block.codes[g], in, codes + g * kGroup, part, starts, dots);
+      FIRN_UNROLL
+      for (int t = 0; t < kRows; ++t) {
+        const F32 scale = splat(scales[t * in.groupStride + g]);
+        const F32 sum = toFloat(splatInt(sums[t * in.groupStride + g]));
+        for (int r = 0; r < kPanels; ++r) {
+          const F32 min = Format::kMins ? load(block.mins[g][r]) : splat(0);
+          acc[t][r] = accumulate<Format>(acc[t][r], dots[t][r], load(block.scales[g][part][r]), min, scale, sum);
+        }
       }
     }
   }
@@ -193,7 +239,8 @@ void tile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const T
 
 /// The last `count` rows, fewer than a full tile has.
 template <class Format, int kPlanes, int kPanels, int kRows>
-void lastTile(const LinearI8Args& args, const UnpackedBlock<kPanels>& block, const TilePlace& place, size_t count) {
+void lastTile(const LinearI8Args& args, const UnpackedBlock<Format, kPanels>& block, const TilePlace& place,
+              size_t count) {
   if constexpr (kRows > 0) {
     if (count == kRows) return tile<Format, kPlanes, kPanels, kRows>(args, block, place);
     lastTile<Format, kPlanes, kPanels, kRows - 1>(args, block, place, count);
@@ -205,7 +252,7 @@ template <class Format, int kPlanes, int kPanels>
 void gemmPanels(const LinearI8Args& args, const QuantizedPanels<Format>& weight, size_t panel) {
   constexpr int kTileRows = kPlanes == 1 ? kTileTokens1 : kTileTokens2;
   const size_t groups = args.columns / kGroup;
-  UnpackedBlock<kPanels> block;
+  UnpackedBlock<Format, kPanels> block;
   for (size_t first = 0; first < groups; first += kBlockGroups) {
     const size_t count = groups - first < kBlockGroups ? groups - first : kBlockGroups;
     unpackBlock<Format, kPanels>(weight, panel, first, count, block);
@@ -262,6 +309,11 @@ void linearI8(const LinearI8Args& args) {
     case DType::kQ4_0: return linearFormat<Q40>(args);
     case DType::kQ4_1: return linearFormat<Q41>(args);
     case DType::kQ8_0: return linearFormat<Q80>(args);
+    case DType::kQ5_0: return linearFormat<Q50>(args);
+    case DType::kQ5_1: return linearFormat<Q51>(args);
+    case DType::kQ4_K: return linearFormat<Q4K>(args);
+    case DType::kQ5_K: return linearFormat<Q5K>(args);
+    case DType::kQ6_K: return linearFormat<Q6K>(args);
     default: return;  // a verifier refuses every other type
   }
 }

@@ -67,6 +67,16 @@ FIRN_INLINE F32 loadF16N(const uint16_t* p, size_t n) {
   __builtin_memcpy(lanes, p, n * sizeof(uint16_t));
   return loadF16(lanes);
 }
+FIRN_INLINE F32 loadU8(const uint8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+          _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+FIRN_INLINE F32 loadI8(const uint8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+          _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+}
 FIRN_INLINE F32 loadBf16(const uint16_t* p) {
   const __m256i a = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   const __m256i b = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8)));
@@ -209,16 +219,30 @@ FIRN_INLINE Bytes lowNibbles(Bytes x) {
   return {_mm256_and_si256(x.a, mask), _mm256_and_si256(x.b, mask)};
 }
 FIRN_INLINE Bytes highNibbles(Bytes x) { return lowNibbles({_mm256_srli_epi16(x.a, 4), _mm256_srli_epi16(x.b, 4)}); }
+FIRN_INLINE Bytes splatBytes(uint8_t x) {
+  const __m256i all = _mm256_set1_epi8(static_cast<char>(x));
+  return {all, all};
+}
+FIRN_INLINE Bytes orBytes(Bytes x, Bytes y) { return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)}; }
+/// Shifts pairs of bytes: what comes from the other byte is masked off. `first` is known once loops are unrolled.
+FIRN_INLINE Bytes bitsToFour(Bytes x, int first, int count) {
+  const __m256i mask = _mm256_set1_epi8(static_cast<char>(((1 << count) - 1) << 4));
+  if (first >= 4)
+    return {_mm256_and_si256(_mm256_srli_epi16(x.a, first - 4), mask),
+            _mm256_and_si256(_mm256_srli_epi16(x.b, first - 4), mask)};
+  return {_mm256_and_si256(_mm256_slli_epi16(x.a, 4 - first), mask),
+          _mm256_and_si256(_mm256_slli_epi16(x.b, 4 - first), mask)};
+}
 FIRN_INLINE Quad loadQuad(const int8_t* p) {
   int32_t four;
   __builtin_memcpy(&four, p, sizeof four);
   const __m256i bytes = _mm256_set1_epi32(four);
   return {bytes, _mm256_srai_epi16(_mm256_slli_epi16(bytes, 8), 8), _mm256_srai_epi16(bytes, 8)};
 }
-template <bool kNibbles>
+template <bool kSmallCodes>
 FIRN_INLINE __m256i dotHalf(__m256i acc, __m256i w, const Quad& x) {
-  if constexpr (kNibbles) {
-    // At most 2 * 15 * 128 in 16 bits: maddubs does not saturate.
+  if constexpr (kSmallCodes) {
+    // At most 2 * 63 * 128 in 16 bits: maddubs does not saturate.
     const __m256i pairs = _mm256_maddubs_epi16(w, x.bytes);
     return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   } else {
@@ -228,9 +252,9 @@ FIRN_INLINE __m256i dotHalf(__m256i acc, __m256i w, const Quad& x) {
     return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
   }
 }
-template <bool kNibbles>
+template <bool kSmallCodes>
 FIRN_INLINE I32 dot(I32 acc, Bytes w, const Quad& x) {
-  return {dotHalf<kNibbles>(acc.a, w.a, x), dotHalf<kNibbles>(acc.b, w.b, x)};
+  return {dotHalf<kSmallCodes>(acc.a, w.a, x), dotHalf<kSmallCodes>(acc.b, w.b, x)};
 }
 
 }  // namespace

@@ -56,6 +56,12 @@ FIRN_INLINE F32 loadF16N(const uint16_t* p, size_t n) {
 FIRN_INLINE F32 loadF16(const uint16_t* p) {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
 }
+FIRN_INLINE F32 loadU8(const uint8_t* p) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+}
+FIRN_INLINE F32 loadI8(const uint8_t* p) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+}
 FIRN_INLINE F32 loadBf16(const uint16_t* p) {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};
@@ -158,12 +164,20 @@ FIRN_INLINE Bytes loadBytes(const uint8_t* p) { return {_mm512_loadu_si512(p)}; 
 FIRN_INLINE void storeBytes(uint8_t* p, Bytes x) { _mm512_storeu_si512(p, x.v); }
 FIRN_INLINE Bytes lowNibbles(Bytes x) { return {_mm512_and_si512(x.v, _mm512_set1_epi8(15))}; }
 FIRN_INLINE Bytes highNibbles(Bytes x) { return {_mm512_and_si512(_mm512_srli_epi16(x.v, 4), _mm512_set1_epi8(15))}; }
+FIRN_INLINE Bytes splatBytes(uint8_t x) { return {_mm512_set1_epi8(static_cast<char>(x))}; }
+FIRN_INLINE Bytes orBytes(Bytes x, Bytes y) { return {_mm512_or_si512(x.v, y.v)}; }
+/// Shifts pairs of bytes: what comes from the other byte is masked off. `first` is known once loops are unrolled.
+FIRN_INLINE Bytes bitsToFour(Bytes x, int first, int count) {
+  const __m512i mask = _mm512_set1_epi8(static_cast<char>(((1 << count) - 1) << 4));
+  if (first >= 4) return {_mm512_and_si512(_mm512_srli_epi16(x.v, static_cast<unsigned>(first - 4)), mask)};
+  return {_mm512_and_si512(_mm512_slli_epi16(x.v, static_cast<unsigned>(4 - first)), mask)};
+}
 FIRN_INLINE Quad loadQuad(const int8_t* p) {
   int32_t four;
   __builtin_memcpy(&four, p, sizeof four);
   return {_mm512_set1_epi32(four)};
 }
-template <bool kNibbles>
+template <bool kSmallCodes>
 FIRN_INLINE I32 dot(I32 acc, Bytes w, Quad x) {
   return {_mm512_dpbusd_epi32(acc.v, w.v, x.v)};
 }

@@ -68,6 +68,17 @@ FIRN_INLINE F32 loadF16N(const uint16_t* p, size_t n) {
   return r;
 }
 FIRN_INLINE F32 loadF16(const uint16_t* p) { return loadF16N(p, 16); }
+/// 16 bytes as numbers, unsigned or signed.
+FIRN_INLINE F32 loadU8(const uint8_t* p) {
+  F32 r;
+  for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(p[i]);
+  return r;
+}
+FIRN_INLINE F32 loadI8(const uint8_t* p) {
+  F32 r;
+  for (int i = 0; i < 16; ++i) r.lane[i] = static_cast<float>(static_cast<int8_t>(p[i]));
+  return r;
+}
 FIRN_INLINE F32 loadBf16(const uint16_t* p) {
   F32 r;
   for (int i = 0; i < 16; ++i) r.lane[i] = bf16ToF32(p[i]);
@@ -186,13 +197,27 @@ FIRN_INLINE Bytes highNibbles(Bytes x) {
   for (uint8_t& byte : x.byte) byte >>= 4;
   return x;
 }
+FIRN_INLINE Bytes splatBytes(uint8_t x) {
+  Bytes r;
+  for (uint8_t& byte : r.byte) byte = x;
+  return r;
+}
+FIRN_INLINE Bytes orBytes(Bytes x, Bytes y) {
+  for (int i = 0; i < 64; ++i) x.byte[i] |= y.byte[i];
+  return x;
+}
+/// `count` bits of each byte from bit `first` on, moved to bit 4; first + count is at most 8.
+FIRN_INLINE Bytes bitsToFour(Bytes x, int first, int count) {
+  for (uint8_t& byte : x.byte) byte = static_cast<uint8_t>((byte >> first & ((1 << count) - 1)) << 4);
+  return x;
+}
 FIRN_INLINE Quad loadQuad(const int8_t* p) {
   Quad r;
   __builtin_memcpy(&r, p, sizeof r);
   return r;
 }
-/// acc[row] + sum over b of w[4 * row + b] * x[b], exact. kNibbles promises codes of at most 15.
-template <bool kNibbles>
+/// acc[row] + sum over b of w[4 * row + b] * x[b], exact. kSmallCodes promises codes of at most 63.
+template <bool kSmallCodes>
 FIRN_INLINE I32 dot(I32 acc, Bytes w, Quad x) {
   for (int row = 0; row < 16; ++row) {
     for (int b = 0; b < 4; ++b) acc.lane[row] += static_cast<int32_t>(w.byte[4 * row + b]) * x.byte[b];

@@ -12,11 +12,19 @@
 
 namespace firn::quant {
 
-/// Where each row of a panel starts in the source (any alignment); nullptr: a row of zeros beyond the matrix.
-using PanelRows = std::array<const std::byte*, kPanelRows>;
+/// The sources of the rows of a panel.
+struct PanelRows {
+  /// The block that holds the first weight of each row (any alignment); nullptr: a row of zeros beyond the matrix.
+  std::array<const std::byte*, kPanelRows> blocks{};
+  /// Weights of that block in front of the first one: 0 but where a block is more than one group of 32.
+  uint64_t skip = 0;
+
+  const std::byte* operator[](uint32_t row) const { return blocks[row]; }
+};
 
 /// The functions of one weight format. All are pure and may run on any thread; sizes were checked by the caller:
-/// `columns` (or out.size()) is a whole number of blocks, and every pointer has that many weights behind it.
+/// `columns` (or out.size()) is a whole number of groups of 32 (of blocks, where a source is dequantized), and every
+/// pointer has that many weights behind it.
 struct PanelFormat {
   DType type;
   PanelShape (*shape)(uint64_t columns);

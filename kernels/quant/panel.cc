@@ -11,13 +11,19 @@
 #include "kernels/quant/format.h"
 #include "kernels/quant/q4_0.h"
 #include "kernels/quant/q4_1.h"
+#include "kernels/quant/q4_k.h"
+#include "kernels/quant/q5_0.h"
+#include "kernels/quant/q5_1.h"
+#include "kernels/quant/q5_k.h"
+#include "kernels/quant/q6_k.h"
 #include "kernels/quant/q8_0.h"
 
 namespace firn::quant {
 namespace {
 
 /// Every format that has panels; a new one is one row.
-constexpr std::array kFormats{f32Format, f16Format, bf16Format, q40Format, q41Format, q80Format};
+constexpr std::array kFormats{f32Format, f16Format, bf16Format, q40Format, q41Format, q80Format,
+                              q50Format, q51Format, q4kFormat,  q5kFormat, q6kFormat};
 
 /// Larger widths are refused, so that no size below overflows: a panel takes at most 64 bytes per column and padding.
 constexpr uint64_t kMaxColumns = 1ULL << 48;
@@ -39,29 +45,35 @@ std::string describe(const PackSource& source) {
 /// What packPanels needs to know of a source, once it has been checked.
 struct SourceRows {
   uint64_t rowBytes;
-  uint64_t firstColumnBytes;
+  uint64_t firstBlockBytes;  ///< from the start of a row to the block of its first packed weight
+  uint64_t skip;             ///< PanelRows::skip
   uint64_t count;
 };
 
+/// Panels hold whole groups of quantized types, which may be parts of a block.
+bool isWholeGroups(DType type, uint64_t columns) { return !dtypeInfo(type)->isQuantized || columns % kGroup == 0; }
+
 Result<SourceRows> checkSource(const PackSource& source) {
   const std::optional<uint64_t> rowBytes = dtypeBytes(source.type, source.columns);
-  const std::optional<uint64_t> offset = dtypeBytes(source.type, source.firstColumn);
   const bool inside = source.firstColumn <= source.columns && source.columnCount <= source.columns - source.firstColumn;
-  if (!rowBytes || !offset || !inside || *rowBytes == 0 || !panelShape(source.type, source.columnCount)) {
-    return internalError("cannot pack " + describe(source) + ": expected whole blocks inside the matrix");
+  if (!rowBytes || !inside || *rowBytes == 0 || !isWholeGroups(source.type, source.firstColumn) ||
+      !panelShape(source.type, source.columnCount)) {
+    return internalError("cannot pack " + describe(source) + ": expected whole groups inside the matrix");
   }
   if (source.bytes.size() % *rowBytes != 0) {
     return internalError("cannot pack " + describe(source) + ": expected whole rows of " + std::to_string(*rowBytes) +
                          " bytes");
   }
-  return SourceRows{*rowBytes, *offset, source.bytes.size() / *rowBytes};
+  const DTypeInfo& info = *dtypeInfo(source.type);
+  return SourceRows{*rowBytes, source.firstColumn / info.blockElements * info.blockBytes,
+                    source.firstColumn % info.blockElements, source.bytes.size() / *rowBytes};
 }
 
 }  // namespace
 
 std::optional<PanelShape> panelShape(DType type, uint64_t columns) {
   const PanelFormat* format = findFormat(type);
-  if (format == nullptr || columns > kMaxColumns || columns % dtypeInfo(type)->blockElements != 0) return std::nullopt;
+  if (format == nullptr || columns > kMaxColumns || !isWholeGroups(type, columns)) return std::nullopt;
   return format->shape(columns);
 }
 
@@ -91,10 +103,11 @@ Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, 
   const PanelFormat& format = *findFormat(source.type);
   const uint64_t panelBytes = format.shape(source.columnCount).panelBytes;
   for (uint64_t first = 0, panel = 0; first < rowOrder.size(); first += kPanelRows, ++panel) {
-    PanelRows panelRows{};
+    PanelRows panelRows;
+    panelRows.skip = rows.skip;
     const uint64_t count = std::min<uint64_t>(kPanelRows, rowOrder.size() - first);
     for (uint64_t r = 0; r < count; ++r) {
-      panelRows[r] = source.bytes.data() + rowOrder[first + r] * rows.rowBytes + rows.firstColumnBytes;
+      panelRows.blocks[r] = source.bytes.data() + rowOrder[first + r] * rows.rowBytes + rows.firstBlockBytes;
     }
     format.pack(panelRows, source.columnCount, out.data() + panel * panelBytes);
   }

@@ -20,7 +20,8 @@ void expectCanaries(const std::vector<float>& out, size_t stride, uint32_t rows,
 }
 
 TEST(Embed, GathersExactRows) {
-  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0}) {
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0,
+                           DType::kQ5_0, DType::kQ5_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K}) {
     Random random(3);
     const Matrix table = randomMatrix(type, 21, 96, random);
     const std::vector<int32_t> ids{20, 0, 15, 16, 20};

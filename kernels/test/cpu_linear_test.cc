@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/cpu/arithmetic.h"
+#include "kernels/quant/panel.h"
 #include "kernels/test/cpu_test_data.h"
 
 namespace firn::cpu::test {
@@ -144,13 +145,18 @@ class LinearTest : public testing::TestWithParam<Case> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Types, LinearTest,
-                         testing::Values(Case{DType::kQ4_0, 1, 0, 0, 0}, Case{DType::kQ4_0, 2, 0, 0, 0},
-                                         Case{DType::kQ4_1, 1, 0, 0, 0}, Case{DType::kQ4_1, 2, 0, 0, 0},
-                                         Case{DType::kQ8_0, 1, 0, 0, 0}, Case{DType::kQ8_0, 2, 0, 0, 0},
-                                         Case{DType::kF32, 0, 0, 0, 0}, Case{DType::kF16, 0, 0, 0, 0},
-                                         Case{DType::kBf16, 0, 0, 0, 0}),
-                         caseName);
+/// Every type: the quantized ones with one plane and with two, the others by linear_f32.
+std::vector<Case> allCases() {
+  std::vector<Case> cases;
+  for (const DType type : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kQ5_0, DType::kQ5_1, DType::kQ4_K,
+                           DType::kQ5_K, DType::kQ6_K}) {
+    for (const uint32_t planes : {1U, 2U}) cases.push_back({type, planes, 0, 0, 0});
+  }
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBf16}) cases.push_back({type, 0, 0, 0, 0});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LinearTest, testing::ValuesIn(allCases()), caseName);
 
 TEST_P(LinearTest, WithinBoundsAndSameBitsEverywhere) {
   uint64_t seed = 0;
@@ -213,44 +219,66 @@ TEST_P(LinearTest, ZeroColumnsGiveTheBias) {
   for (const InstructionSet isa : supportedSets()) linear.expectWithinBounds(linear.run(isa, 0, 3));
 }
 
-/// Codes, scales and sums at their limits: integer sums must neither saturate nor wrap.
-TEST(LinearI8, ExtremeCodesAreExact) {
-  for (const DType type : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0}) {
-    for (const uint32_t planes : {1U, 2U}) {
-      for (const int sign : {1, -1}) {
-        Random random(5);
-        Matrix weight = randomMatrix(type, 16, 32, random);
-        // Every code at its largest, every scale and min at 1.
-        std::fill(weight.packed.begin(), weight.packed.end(), std::byte{0xFF});
-        const size_t codeBytes = type == DType::kQ8_0 ? 512 : 256;
-        const uint16_t one = f32ToF16(1);
-        for (size_t at = codeBytes; at < weight.packed.size(); at += 2) std::memcpy(&weight.packed[at], &one, 2);
-        const double value = type == DType::kQ4_0 ? 7 : type == DType::kQ4_1 ? 16 : 127;
+/// A row of 256 weights of which every code, scale and min has its largest magnitude, all with one sign where the type
+/// has signs.
+std::vector<std::byte> extremeRow(DType type) {
+  const DTypeInfo& info = *dtypeInfo(type);
+  std::vector<std::byte> row(*dtypeBytes(type, 256), type == DType::kQ8_0 ? std::byte{0x80} : std::byte{0xFF});
+  const uint16_t one = f32ToF16(1);
+  const uint16_t minusOne = f32ToF16(-1);
+  for (size_t block = 0; block < row.size(); block += info.blockBytes) {
+    std::memcpy(&row[block + (type == DType::kQ6_K ? 208 : 0)], &one, 2);
+    if (type == DType::kQ4_1 || type == DType::kQ5_1) std::memcpy(&row[block + 2], &one, 2);
+    if (type == DType::kQ4_K || type == DType::kQ5_K) std::memcpy(&row[block + 2], &minusOne, 2);
+    if (type == DType::kQ6_K) {  // code 0 and scale -128: 32 * 128
+      std::fill_n(row.begin() + static_cast<int64_t>(block), 192, std::byte{0});
+      std::fill_n(row.begin() + static_cast<int64_t>(block) + 192, 16, std::byte{0x80});
+    }
+  }
+  return row;
+}
 
-        const std::vector<float> x(3 * 32, static_cast<float>(sign) * 2.0F);
-        for (const InstructionSet isa : supportedSets()) {
-          CodeStorage codes(3, 32, planes);
-          kernels(isa).quantize({.in = {x.data(), 32}, .out = codes.codes(), .rows = 3, .columns = 32});
-          std::vector<float> out(48);
-          for (const uint32_t rows : {1U, 3U}) {
-            kernels(isa).linearI8({.in = codes.view(),
-                                   .weight = weight.packed.data(),
-                                   .type = type,
-                                   .bias = nullptr,
-                                   .out = {out.data(), 16},
-                                   .rows = rows,
-                                   .outputs = 16,
-                                   .columns = 32});
-            for (size_t at = 0; at < size_t{rows} * 16; ++at) {
-              const double expected = sign * 64 * value;
-              ASSERT_NEAR(out[at], expected, 64 * value * 8 * kRoundoff) << dtypeInfo(type)->name;
-            }
+class ExtremeTest : public testing::TestWithParam<DType> {};
+
+/// Codes, scales and sums at their limits: integer sums must neither saturate nor wrap.
+TEST_P(ExtremeTest, CodesAreExact) {
+  constexpr uint32_t kColumns = 256;
+  const std::vector<std::byte> source = extremeRow(GetParam());
+  std::vector<std::byte> packed(*quant::packedBytes(GetParam(), 16, kColumns));
+  ASSERT_TRUE(
+      quant::packPanels({GetParam(), source, kColumns, 0, kColumns}, std::vector<uint32_t>(16, 0), packed).isOk());
+  std::vector<float> weights(kColumns);
+  quant::dequantizeRow(GetParam(), source, weights);
+  for (const uint32_t planes : {1U, 2U}) {
+    for (const int sign : {1, -1}) {
+      const std::vector<float> x(3 * kColumns, static_cast<float>(sign) * 2.0F);
+      for (const InstructionSet isa : supportedSets()) {
+        CodeStorage codes(3, kColumns, planes);
+        kernels(isa).quantize({.in = {x.data(), kColumns}, .out = codes.codes(), .rows = 3, .columns = kColumns});
+        std::vector<float> out(48);
+        for (const uint32_t rows : {1U, 3U}) {
+          kernels(isa).linearI8({.in = codes.view(),
+                                 .weight = packed.data(),
+                                 .type = GetParam(),
+                                 .bias = nullptr,
+                                 .out = {out.data(), 16},
+                                 .rows = rows,
+                                 .outputs = 16,
+                                 .columns = kColumns});
+          for (size_t at = 0; at < size_t{rows} * 16; ++at) {
+            const double expected = sign * 2.0 * kColumns * weights[0];
+            ASSERT_NEAR(out[at], expected, std::fabs(expected) * 20 * kRoundoff);
           }
         }
       }
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Types, ExtremeTest,
+                         testing::Values(DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kQ5_0, DType::kQ5_1,
+                                         DType::kQ4_K, DType::kQ5_K, DType::kQ6_K),
+                         [](const auto& info) { return std::string(dtypeInfo(info.param)->name); });
 
 }  // namespace
 }  // namespace firn::cpu::test

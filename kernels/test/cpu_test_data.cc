@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <numeric>
@@ -26,6 +27,17 @@ float randomScale(Random& random) {
   }
 }
 
+/// Where the codes of a block start, for types with a min: all bytes in front are scales and mins. Else 0.
+uint32_t firstCodeByte(DType type) {
+  switch (type) {
+    case DType::kQ4_1:
+    case DType::kQ5_1: return 4;
+    case DType::kQ4_K:
+    case DType::kQ5_K: return 16;
+    default: return 0;
+  }
+}
+
 /// One row of source blocks.
 void fillRow(DType type, std::span<std::byte> row, Random& random) {
   const DTypeInfo& info = *dtypeInfo(type);
@@ -41,21 +53,31 @@ void fillRow(DType type, std::span<std::byte> row, Random& random) {
       std::memcpy(block, &value, sizeof value);
     } else {
       for (uint32_t i = 0; i < info.blockBytes; ++i) block[i] = static_cast<std::byte>(random.below(256));
-      putHalf(block, randomScale(random));
-      if (type == DType::kQ4_1) putHalf(block + 2, randomScale(random) * 8);
+      putHalf(block + (type == DType::kQ6_K ? info.blockBytes - 2 : 0), randomScale(random));
+      if (firstCodeByte(type) != 0) putHalf(block + 2, randomScale(random) * 8);
     }
   }
 }
 
-/// Fills Matrix::magnitudes for one row.
+/// Fills Matrix::magnitudes for one row: where there are mins, from the weights with all codes at their least, 0, and
+/// at their largest.
 void fillMagnitudes(DType type, std::span<const std::byte> row, std::span<const float> values, std::span<float> out) {
-  for (size_t k = 0; k < out.size(); ++k) {
-    out[k] = std::fabs(values[k]);
-    if (type != DType::kQ4_1) continue;
-    uint16_t halves[2];
-    std::memcpy(halves, row.data() + k / 32 * 20, sizeof halves);
-    out[k] = std::fabs(f16ToF32(halves[0])) * 15 + std::fabs(f16ToF32(halves[1]));
-  }
+  std::transform(values.begin(), values.end(), out.begin(), [](float value) { return std::fabs(value); });
+  const uint32_t firstCode = firstCodeByte(type);
+  if (firstCode == 0) return;
+  const auto withCodes = [&](std::byte code) {
+    std::vector<std::byte> bytes(row.begin(), row.end());
+    const uint32_t blockBytes = dtypeInfo(type)->blockBytes;
+    for (size_t at = 0; at < bytes.size(); ++at) {
+      if (at % blockBytes >= firstCode) bytes[at] = code;
+    }
+    std::vector<float> weights(values.size());
+    quant::dequantizeRow(type, bytes, weights);
+    return weights;
+  };
+  const std::vector<float> mins = withCodes(std::byte{0});
+  const std::vector<float> largest = withCodes(std::byte{0xFF});
+  for (size_t k = 0; k < out.size(); ++k) out[k] = std::fabs(largest[k] - mins[k]) + std::fabs(mins[k]);
 }
 
 }  // namespace
@@ -98,21 +120,26 @@ std::vector<float> Random::extremes(size_t count) {
 Matrix randomMatrix(DType type, uint32_t rows, uint32_t columns, Random& random) {
   Matrix matrix{type, rows, columns, {}, {}, {}};
   if (columns == 0) return matrix;
-  const uint64_t rowBytes = *dtypeBytes(type, columns);
+  // The matrix is a part of wider rows where blocks are longer than groups of 32, and starts inside a block.
+  const uint32_t block = dtypeInfo(type)->blockElements;
+  const uint32_t first = block <= 32 ? 0 : 32 * random.below(block / 32);
+  const uint32_t width = (first + columns + block - 1) / block * block;
+  const uint64_t rowBytes = *dtypeBytes(type, width);
   std::vector<std::byte> source(rows * rowBytes);
-  matrix.values.resize(size_t{rows} * columns);
-  matrix.magnitudes.resize(matrix.values.size());
+  std::vector<float> values(width);
+  std::vector<float> magnitudes(width);
   for (uint32_t r = 0; r < rows; ++r) {
     const std::span<std::byte> row = std::span(source).subspan(r * rowBytes, rowBytes);
     fillRow(type, row, random);
-    const std::span<float> values = std::span(matrix.values).subspan(size_t{r} * columns, columns);
     quant::dequantizeRow(type, row, values);
-    fillMagnitudes(type, row, values, std::span(matrix.magnitudes).subspan(size_t{r} * columns, columns));
+    fillMagnitudes(type, row, values, magnitudes);
+    matrix.values.insert(matrix.values.end(), values.begin() + first, values.begin() + first + columns);
+    matrix.magnitudes.insert(matrix.magnitudes.end(), magnitudes.begin() + first, magnitudes.begin() + first + columns);
   }
   std::vector<uint32_t> order(rows);
   std::iota(order.begin(), order.end(), 0U);
   matrix.packed.resize(*quant::packedBytes(type, rows, columns));
-  const quant::PackSource pack{type, source, columns, 0, columns};
+  const quant::PackSource pack{type, source, width, first, columns};
   const Status status = quant::packPanels(pack, order, matrix.packed);
   EXPECT_TRUE(status.isOk()) << status.message();
   return matrix;

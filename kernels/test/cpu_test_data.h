@@ -44,7 +44,8 @@ struct Matrix {
   uint32_t columns;
   std::vector<std::byte> packed;
   std::vector<float> values;  ///< [rows, columns]
-  /// [rows, columns]: |scale * code| + |min| at its largest for q4_1, whose kernels add the two parts; else |value|.
+  /// [rows, columns]: |scale * code| + |min| at its largest for types with mins, whose kernels add the two parts; else
+  /// |value|.
   std::vector<float> magnitudes;
 };
 /// Any type that has panels. Scales include 0, subnormal and negative ones.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -39,10 +40,14 @@ std::vector<std::byte> randomMatrix(DType type, uint64_t elements) {
     // The sign of every number stays, its exponent is near that of 1/16.
     if (type == DType::kBf16 || type == DType::kF32) {
       bytes[at + info.blockBytes - 1] = (bytes[at + info.blockBytes - 1] & std::byte{0x80}) | std::byte{0x3D};
+    } else if (type == DType::kQ6_K) {
+      bytes[at + 209] = (bytes[at + 209] & std::byte{0x83}) | std::byte{0x2C};
     } else {
       bytes[at + 1] = (bytes[at + 1] & std::byte{0x83}) | std::byte{0x2C};
     }
-    if (type == DType::kQ4_1) bytes[at + 3] = (bytes[at + 3] & std::byte{0x83}) | std::byte{0x30};
+    if (type == DType::kQ4_1 || type == DType::kQ5_1 || type == DType::kQ4_K || type == DType::kQ5_K) {
+      bytes[at + 3] = (bytes[at + 3] & std::byte{0x83}) | std::byte{0x30};
+    }
   }
   return bytes;
 }
@@ -66,7 +71,8 @@ class LinearTypeTest : public testing::TestWithParam<DType> {};
 TEST_P(LinearTypeTest, AgreesWithTheProductInDouble) {
   constexpr uint64_t kN = 7;
   constexpr uint64_t kRows = 3;
-  for (const uint64_t columns : {uint64_t{32}, kWeightPiece, kWeightPiece + 32, 2 * kWeightPiece + 64}) {
+  const uint64_t block = std::max(32U, dtypeInfo(GetParam())->blockElements);
+  for (const uint64_t columns : {block, kWeightPiece, kWeightPiece + block, 2 * kWeightPiece + 2 * block}) {
     const std::vector<std::byte> bytes = randomMatrix(GetParam(), kN * columns);
     const std::vector<float> in = randomFloats(kRows * columns, 4);
     std::vector<float> out(kRows * kN);
@@ -94,7 +100,7 @@ TEST_P(LinearTypeTest, AgreesWithTheProductInDouble) {
 }
 
 TEST_P(LinearTypeTest, ARowDoesNotDependOnItsBatch) {
-  constexpr uint64_t kColumns = 1088;
+  constexpr uint64_t kColumns = 1280;
   constexpr uint64_t kN = 5;
   constexpr uint64_t kRows = 4;
   const std::vector<std::byte> bytes = randomMatrix(GetParam(), kN * kColumns);
@@ -117,7 +123,8 @@ TEST_P(LinearTypeTest, ARowDoesNotDependOnItsBatch) {
 
 INSTANTIATE_TEST_SUITE_P(Types, LinearTypeTest,
                          testing::Values(DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1,
-                                         DType::kQ8_0),
+                                         DType::kQ8_0, DType::kQ5_0, DType::kQ5_1, DType::kQ4_K, DType::kQ5_K,
+                                         DType::kQ6_K),
                          [](const auto& info) { return std::string(dtypeInfo(info.param)->name); });
 
 TEST(EmbedTest, CopiesTheRowsOfTheIds) {

@@ -27,7 +27,7 @@ std::vector<RecordedModel> floatModels() {
 
 std::vector<RecordedModel> quantizedModels() {
   std::vector<RecordedModel> models;
-  for (const char* type : {"q4_0", "q4_1", "q8_0"}) {
+  for (const char* type : {"q4_0", "q4_1", "q8_0", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"}) {
     models.push_back({type, std::string("quant/") + type + ".gguf", "quant.safetensors", type});
   }
   return models;

@@ -115,7 +115,12 @@ std::string caseName(const testing::TestParamInfo<Case>& info) { return info.par
 INSTANTIATE_TEST_SUITE_P(Quantized, ReferenceModelTest,
                          testing::Values(Case{"q8_0", "quant/q8_0.gguf", "quant.safetensors", "q8_0"},
                                          Case{"q4_0", "quant/q4_0.gguf", "quant.safetensors", "q4_0"},
-                                         Case{"q4_1", "quant/q4_1.gguf", "quant.safetensors", "q4_1"}),
+                                         Case{"q4_1", "quant/q4_1.gguf", "quant.safetensors", "q4_1"},
+                                         Case{"q5_0", "quant/q5_0.gguf", "quant.safetensors", "q5_0"},
+                                         Case{"q5_1", "quant/q5_1.gguf", "quant.safetensors", "q5_1"},
+                                         Case{"q4_k", "quant/q4_k.gguf", "quant.safetensors", "q4_k"},
+                                         Case{"q5_k", "quant/q5_k.gguf", "quant.safetensors", "q5_k"},
+                                         Case{"q6_k", "quant/q6_k.gguf", "quant.safetensors", "q6_k"}),
                          caseName);
 
 const auto kUnquantized =

@@ -1,0 +1,34 @@
+#include "kernels/quant/q4_k.h"
+
+#include "kernels/quant/super_panels.h"
+
+namespace firn::quant {
+namespace {
+
+struct Block {
+  static constexpr uint64_t kBlockBytes = 144;
+  static constexpr uint32_t kCodeBits = 4;
+  static constexpr bool kHasMins = true;
+
+  static SuperGroup read(const std::byte* block, uint32_t index) {
+    SuperGroup group;
+    group.supers = {loadAs<uint16_t>(block), loadAs<uint16_t>(block + 2)};
+    group.scales = superGroupScales(block + 4, index);
+    const std::byte* nibbles = block + 16 + index / 2 * kGroup;
+    for (uint32_t i = 0; i < kGroup; ++i) {
+      group.codes[i] = static_cast<uint8_t>(static_cast<uint32_t>(nibbles[i]) >> 4 * (index % 2) & 15);
+    }
+    return group;
+  }
+
+  static void decode(const SuperGroup& group, float* out) { decodeScaleAndMin(group, out); }
+};
+
+}  // namespace
+
+const PanelFormat& q4kFormat() {
+  static constexpr PanelFormat kFormat = SuperPanels<Block>::format(DType::kQ4_K);
+  return kFormat;
+}
+
+}  // namespace firn::quant
