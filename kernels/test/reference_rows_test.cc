@@ -41,6 +41,14 @@ TEST(SelectRowsTest, MayRepeatAndReorder) {
   EXPECT_THAT(out, ElementsAre(20, 21, 0, 1, 20, 21));
 }
 
+TEST(SelectRowsTest, RowsOutsideAreZeros) {
+  const std::vector<float> in{0, 1, 10, 11};
+  const std::vector<int32_t> rows{-1, 1, 2, INT32_MIN, INT32_MAX};
+  std::vector<float> out(15, -1);
+  selectRows({.in = {in.data(), 2, 2, 2}, .rows = rows.data(), .out = {out.data(), 5, 2, 3}});
+  EXPECT_THAT(out, ElementsAre(0, 0, -1, 10, 11, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1));
+}
+
 TEST(CopyTest, KeepsEveryBit) {
   const std::vector<float> in{std::bit_cast<float>(0x7F800001U), -0.0F, std::bit_cast<float>(1U), 5};
   std::vector<float> out(6, -1);

@@ -1,7 +1,5 @@
 #include "runtime/devices/reference/reference_tasks.h"
 
-#include <algorithm>
-
 #include "kernels/reference/add.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/concat.h"
@@ -166,19 +164,9 @@ void runConcat(const Task& task, const CallFrame& frame) {
   ref::concat({.a = input(task, frame, 0), .b = input(task, frame, 1), .out = output(task, frame, 2)});
 }
 
-// The row numbers are data, which no check before the run has seen: a number out of range gives a row of zeros.
 void runSelectRows(const Task& task, const CallFrame& frame) {
-  const ref::ConstMatrix in = input(task, frame, 0);
-  const ref::Matrix out = output(task, frame, 2);
-  const auto* rows = task.at<const int32_t>(frame, 1);
-  for (uint64_t i = 0; i < out.rows; ++i) {
-    const ref::Matrix row{.data = out.row(i), .rows = 1, .columns = out.columns, .rowStride = out.rowStride};
-    if (rows[i] < 0 || static_cast<uint64_t>(rows[i]) >= in.rows) {
-      std::fill_n(row.data, row.columns, 0.0F);
-    } else {
-      ref::selectRows({.in = in, .rows = rows + i, .out = row});
-    }
-  }
+  ref::selectRows(
+      {.in = input(task, frame, 0), .rows = task.at<const int32_t>(frame, 1), .out = output(task, frame, 2)});
 }
 
 void runCopy(const Task& task, const CallFrame& frame) {
