@@ -21,7 +21,7 @@ namespace firn::runtime {
 struct DeviceInfo {
   std::string name;            ///< "cpu", "reference", "null"
   std::string instructionSet;  ///< "avx512", "avx2", "portable", or empty
-  blob::Target target;         ///< programs it loads
+  blob::Target target{};       ///< programs it loads
   uint32_t maxThreads = 1;     ///< threads this process may use
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/binding.h"
+#include "runtime/floating_point.h"
 
 namespace firn::runtime {
 namespace {
@@ -107,6 +108,7 @@ Status StaticDevice::submit(ProgramId program, uint32_t entry) {
     return invalidArgument("entry " + found->name + " is not bound to memory; call bind() first");
   }
   FIRN_ASSIGN_OR_RETURN(const RunValues values, checkInputs(*found, loaded->program->blob().header()));
+  const DefaultFloatingPoint defaults;
   loaded->executor->run(*loaded->program, *found, values, loaded->clock.get());
   flight_ = Flight{.program = program, .entry = entry};
   return Status::ok();

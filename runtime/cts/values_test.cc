@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include "runtime/cts/device_cases.h"
 
@@ -108,6 +113,46 @@ TEST_P(ValuesTest, ThreadCountsGiveTheSameBits) {
     ASSERT_NE(rig, nullptr);
     EXPECT_EQ(expected, lastLogitsByGenerate(*rig, tokens)) << threads << " threads";
   }
+}
+
+/// Rounds upward and, where the processor can, takes subnormal numbers for zero, while it lives.
+class OddFloatingPoint {
+ public:
+  OddFloatingPoint() {
+    std::fegetenv(&before_);
+    std::fesetround(FE_UPWARD);
+#if defined(__SSE__)
+    _mm_setcsr(_mm_getcsr() | kFlush);
+#endif
+  }
+  ~OddFloatingPoint() { std::fesetenv(&before_); }
+  OddFloatingPoint(const OddFloatingPoint&) = delete;
+  OddFloatingPoint& operator=(const OddFloatingPoint&) = delete;
+
+  static bool isStillOdd() {
+#if defined(__SSE__)
+    if ((_mm_getcsr() & kFlush) != kFlush) return false;
+#endif
+    return std::fegetround() == FE_UPWARD;
+  }
+
+ private:
+  static constexpr unsigned kFlush = 0x8040;  // flush to zero, subnormal inputs are zero
+  std::fenv_t before_{};
+};
+
+TEST_P(ValuesTest, TheCallersFloatingPointDoesNotMatter) {
+  const Tokens tokens{.ids = someIds(13), .row0 = 0};
+  const Bits expected = lastLogitsByChunk(*rig, "prefill.16.64", tokens);
+  Bits found;
+  bool isStillOdd = false;
+  {
+    const OddFloatingPoint odd;
+    found = lastLogitsByChunk(*rig, "prefill.16.64", tokens);
+    isStillOdd = OddFloatingPoint::isStillOdd();
+  }
+  EXPECT_TRUE(isStillOdd) << "the caller keeps its own";
+  EXPECT_EQ(expected, found);
 }
 
 TEST_P(ValuesTest, PoisonInUnusedRowsChangesNothing) {

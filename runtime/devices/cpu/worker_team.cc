@@ -31,20 +31,6 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-class DefaultFloatingPoint {
- public:
-  DefaultFloatingPoint() {
-    std::fegetenv(&before_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~DefaultFloatingPoint() { std::fesetenv(&before_); }
-  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
-  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
-
- private:
-  std::fenv_t before_{};
-};
-
 // `count` of the allowed CPUs, from the one this thread is on, so that two processes do not both take the first ones.
 std::vector<uint32_t> chooseCpus(const std::vector<uint32_t>& allowed, uint32_t count) {
   const int here = sched_getcpu();
@@ -111,7 +97,6 @@ void WorkerTeam::leaveWorkerCpus() const {
 }
 
 void WorkerTeam::run(Job job, void* context) {
-  const DefaultFloatingPoint defaults;
   if (threads_ == 1) {
     job(context, 0);
     return;
