@@ -94,6 +94,9 @@ TEST_F(DriverTest, ABlobHoldsEveryEntryOfTheLadders) {
     auto card = nlohmann::json::parse(blob->card());
     EXPECT_EQ(card["architecture"], "llama");
     EXPECT_EQ(card["source"], "q4_1.gguf");
+    ASSERT_EQ(card["rope"].size(), 1U);
+    EXPECT_EQ(card["rope"][0]["layers"], blob->header().layers);
+    EXPECT_EQ(card["rope"][0]["frequencies"].size() * 2, card["rope"][0]["dims"]);
     EXPECT_GT(card["weights"]["q4_1"]["tensors"], 10);
   }
 }

@@ -12,6 +12,16 @@ void addLinear(const import::LinearSpec& linear, std::vector<const import::Tenso
   if (linear.bias) tensors.push_back(&*linear.bias);
 }
 
+/// What a host needs to turn keys of the cache: engine/rope_turn.h.
+nlohmann::ordered_json ropes(const import::ModelSpec& spec) {
+  const bool isInterleaved = spec.rope.pairing == import::RopePairing::kInterleaved;
+  return nlohmann::ordered_json::array({{{"first_layer", 0},
+                                         {"layers", spec.layers.size()},
+                                         {"pairing", isInterleaved ? "interleaved" : "half_split"},
+                                         {"dims", spec.rope.dims},
+                                         {"frequencies", spec.rope.freqs}}});
+}
+
 }  // namespace
 
 std::vector<const import::TensorView*> allTensors(const import::ModelSpec& spec) {
@@ -40,6 +50,7 @@ std::string modelCard(const import::ModelSpec& spec, const Sizes& sizes, const C
   card["ffn"] = spec.ffn;
   card["vocab"] = spec.vocab;
   card["trained_context"] = spec.trainedContext;
+  card["rope"] = ropes(spec);
   card["target"] = options.target;
   card["lanes"] = sizes.lanes;
   card["max_prompt_tokens"] = sizes.maxPromptTokens;

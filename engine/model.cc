@@ -13,6 +13,7 @@ Result<std::shared_ptr<Model>> Model::create(blob::Blob blob, const ModelOptions
   std::shared_ptr<Model> model(new Model);
   model->blob_ = std::make_unique<blob::Blob>(std::move(blob));
   FIRN_ASSIGN_OR_RETURN(model->variants_, VariantTable::create(*model->blob_, options.ladders));
+  FIRN_ASSIGN_OR_RETURN(model->ropes_, ropesOfCard(model->blob_->card(), model->blob_->header()));
   FIRN_ASSIGN_OR_RETURN(model->device_, runtime::openDevice(options.device, options.deviceOptions));
   FIRN_ASSIGN_OR_RETURN(model->program_, model->device_->load(*model->blob_, {.threads = options.threads}));
   const blob::ProgramHeader& header = model->blob_->header();

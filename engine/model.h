@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "blob/reader.h"
+#include "engine/rope_turn.h"
 #include "engine/variants.h"
 #include "runtime/device.h"
 
@@ -43,6 +45,8 @@ class Model {
   const ModelLimits& limits() const { return limits_; }
   const blob::Blob& blob() const { return *blob_; }
   const VariantTable& variants() const { return variants_; }
+  /// The rope of each layer's keys; empty when the model card does not tell.
+  const std::vector<LayerRope>& ropes() const { return ropes_; }
   runtime::Device& device() { return *device_; }
   runtime::ProgramId program() const { return program_; }
   /// Bytes that stay taken: cache of one session and scratch; weights aside.
@@ -55,6 +59,7 @@ class Model {
   std::unique_ptr<runtime::Device> device_;
   runtime::ProgramId program_{};
   VariantTable variants_;
+  std::vector<LayerRope> ropes_;
   ModelLimits limits_;
 };
 

@@ -28,8 +28,9 @@ T* typed(std::span<std::byte> bytes, uint64_t offset) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Model> model) {
-  std::unique_ptr<Session> session(new Session(std::move(model)));
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Model> model, const SessionOptions& options) {
+  std::unique_ptr<Session> session(new Session(std::move(model), options));
+  FIRN_RETURN_IF_ERROR(session->checkOptions());
   FIRN_RETURN_IF_ERROR(session->allocate());
   return session;
 }
@@ -191,6 +192,10 @@ Status Session::headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSi
 
 Result<std::span<const float>> Session::decode(int32_t id) {
   FIRN_RETURN_IF_ERROR(checkIds({&id, 1}));
+  const uint32_t rows = model_->limits().kvRows;
+  if (options_.contextShift && position_ == rows) {
+    FIRN_RETURN_IF_ERROR(truncate(options_.keepRows, options_.keepRows + rows / 4));
+  }
   const Variant* variant = model_->variants().generateFor(position_ + 1);
   if (variant == nullptr) {
     return resourceExhausted("the cache is full: all " + std::to_string(model_->limits().kvRows) +
@@ -273,7 +278,7 @@ Status Session::rewind(uint32_t tokens) {
 }
 
 Result<std::unique_ptr<Session>> Session::fork() const {
-  FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy, create(model_));
+  FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy, create(model_, options_));
   layout_.copy(cache_, position_, copy->cache_);
   copy->adopt(ids_, exactTokens_);
   return copy;

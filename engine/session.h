@@ -18,6 +18,12 @@ namespace firn::engine {
 
 class PrefixStore;
 
+struct SessionOptions {
+  /// true: a step into a full cache drops a quarter of the rows and goes on; false: it is refused.
+  bool contextShift = false;
+  uint32_t keepRows = 4;  ///< the first rows, which a shift never drops (attention sinks); below T - T / 4
+};
+
 /// KV cache, inputs and outputs of one conversation, all allocated at creation; nothing is allocated by decode(). Every
 /// step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run at a
 /// time. Keeps its model alive.
@@ -27,8 +33,9 @@ class PrefixStore;
 /// derived rows are the last ones: they never stand for a new prompt.
 class Session {
  public:
-  /// resource_exhausted when the device refuses the memory.
-  static Result<std::unique_ptr<Session>> create(std::shared_ptr<Model> model);
+  /// resource_exhausted when the device refuses the memory. With a context shift: invalid_argument (keepRows too
+  /// large), unsupported (a model whose keys cannot be turned, see truncate).
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<Model> model, const SessionOptions& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -65,7 +72,8 @@ class Session {
   Status evaluate(std::span<const int32_t> ids, const LogitsSink& sink);
 
   /// Appends one id and returns the logits f32[vocab] that follow it, valid until the next call.
-  /// out_of_range: not in the vocabulary; resource_exhausted: all T rows hold tokens.
+  /// out_of_range: not in the vocabulary; resource_exhausted: all T rows hold tokens, and no context shift was asked
+  /// for.
   Result<std::span<const float>> decode(int32_t id);
 
   /// Tokens in the cache.
@@ -76,6 +84,12 @@ class Session {
   uint32_t exactTokens() const { return exactTokens_; }
   /// Keeps the first `tokens` tokens; O(rows dropped), no row moves. out_of_range when there are fewer.
   Status rewind(uint32_t tokens);
+
+  /// Drops tokens [first, last). The rows behind them move up, and their keys are turned to their new positions
+  /// (rope_turn.h); these rows, and all that come after, are derived. O(rows behind), allocates nothing. out_of_range:
+  /// no such tokens; unsupported, before any change: the card does not tell the rope, or the KV type is not f16 or f32.
+  /// At the end it is a rewind, which any model allows.
+  Status truncate(uint32_t first, uint32_t last);
 
   /// A second session with the same content, its rows copied once; each goes its own way from there.
   /// resource_exhausted when the device refuses the memory.
@@ -96,10 +110,14 @@ class Session {
   std::span<std::byte> cache() const { return cache_; }
   /// Of the last prompt (by prompt() or prefill()) and the steps since; valid until the next call.
   const StageTimes& times() const { return times_; }
+  const SessionOptions& options() const { return options_; }
   const Model& model() const { return *model_; }
 
  private:
-  explicit Session(std::shared_ptr<Model> model) : model_(std::move(model)) {}
+  Session(std::shared_ptr<Model> model, const SessionOptions& options)
+      : model_(std::move(model)), options_(options), turn_(model_->blob().header().headDim / 2) {}
+  Status checkOptions() const;
+  Status checkTurns() const;
   Status allocate();
   /// The rows of the first ids.size() tokens are in the cache: makes mask, position and ids say so.
   void adopt(std::span<const int32_t> ids, uint32_t exactTokens);
@@ -115,6 +133,8 @@ class Session {
   runtime::SymbolBinding io(blob::SymbolKind kind, uint64_t skipBytes, uint64_t bytes) const;
 
   std::shared_ptr<Model> model_;
+  SessionOptions options_;
+  RopeTurn turn_;
   runtime::BufferId cacheBuffer_{};
   runtime::BufferId ioBuffer_{};
   bool hasCache_ = false;

@@ -63,7 +63,7 @@ class Generation {
     }
     // A prompt over the limits is refused by the engine, which names them.
     const uint64_t rows = limits.kvRows >= promptIds.size() ? limits.kvRows - promptIds.size() + 1 : 0;
-    budget_ = std::min(options_.maxTokens, rows);
+    budget_ = limits.isEndless ? options_.maxTokens : std::min(options_.maxTokens, rows);
     return Status::ok();
   }
 

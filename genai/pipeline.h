@@ -17,7 +17,7 @@
 
 namespace firn::genai {
 
-/// maxTokens: as many as the KV rows allow.
+/// maxTokens: as many as the KV rows allow, or without end where the engine makes room.
 inline constexpr uint64_t kNoTokenLimit = UINT64_MAX;
 
 /// How to generate.

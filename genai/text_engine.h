@@ -12,8 +12,9 @@ namespace firn::genai {
 /// Fixed sizes of an engine, as rounded by it.
 struct EngineLimits {
   uint32_t maxPromptTokens = 0;
-  uint32_t kvRows = 0;  ///< T: a token whose logits were computed takes one row
-  uint32_t vocab = 0;   ///< V: ids are in [0, V)
+  uint32_t kvRows = 0;     ///< T: a token whose logits were computed takes one row
+  bool isEndless = false;  ///< true: decode() makes room when no row is free
+  uint32_t vocab = 0;      ///< V: ids are in [0, V)
 };
 
 /// One sequence of tokens and its logits. Used by one thread at a time. Spans of logits are f32[V], owned by the engine
@@ -31,7 +32,8 @@ class TextEngine {
   virtual Result<std::span<const float>> prefill(std::span<const int32_t> ids) = 0;
   /// Tokens of the last prefill whose rows were kept, at most one less than it had.
   virtual uint32_t cachedTokens() const = 0;
-  /// Appends one token and returns the logits after it. Fails with resource_exhausted when no row is free.
+  /// Appends one token and returns the logits after it. Fails with resource_exhausted when no row is free and the
+  /// engine is not endless.
   virtual Result<std::span<const float>> decode(int32_t id) = 0;
 };
 

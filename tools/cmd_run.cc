@@ -28,6 +28,8 @@ struct RunOptions {
   bool ignoreEos = false;
   bool json = false;
   bool explain = false;
+  engine::SessionOptions session;
+  bool hasKeepRows = false;
 };
 
 /// The prompt's ids, from `--prompt-ids` or through the tokenizer.
@@ -94,6 +96,9 @@ Status run(const RunOptions& options) {
   if (options.hasPromptIds == options.prompt.has_value()) {
     return invalidArgument("give either a PROMPT or --prompt-ids");
   }
+  if (options.hasKeepRows && !options.session.contextShift) {
+    return invalidArgument("--keep-rows says what --context-shift keeps: give both");
+  }
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
   std::optional<genai::Tokenizer> tokenizer;
   if (const auto image = open.model->blob().tokenizer(); !image.empty()) {
@@ -103,7 +108,8 @@ Status run(const RunOptions& options) {
     if (!opened && !isOptional) return opened.status();
     if (opened) tokenizer = *std::move(opened);
   }
-  FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
+  FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session,
+                        engine::Session::create(open.model, options.session));
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
     if (!options.json) std::cout << std::endl;
@@ -134,10 +140,15 @@ void addRunCommand(CLI::App& app, Action& action) {
   command->add_option("--temperature", options->temperature, "0 takes the likeliest token")->capture_default_str();
   addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
+  command->add_flag("--context-shift", options->session.contextShift,
+                    "When the cache is full, drop a quarter of it and go on, without end");
+  CLI::Option* keepRows = addNumber(*command, "--keep-rows", options->session.keepRows,
+                                    "With --context-shift: the first tokens, which stay (default: 4)", {0, INT32_MAX});
   command->add_flag("--explain", options->explain,
                     "Also print the plan of the prompt, predicted and measured times of each stage, to standard error");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");
-  command->callback([options, ids, &action] {
+  command->callback([options, ids, keepRows, &action] {
+    options->hasKeepRows = keepRows->count() > 0;
     options->hasPromptIds = ids->count() > 0;
     action = [options] { return run(*options); };
   });

@@ -17,7 +17,10 @@ class SessionEngine : public genai::TextEngine {
 
   genai::EngineLimits limits() const override {
     const engine::ModelLimits& limits = session_.model().limits();
-    return {.maxPromptTokens = limits.maxPromptTokens, .kvRows = limits.kvRows, .vocab = limits.vocab};
+    return {.maxPromptTokens = limits.maxPromptTokens,
+            .kvRows = limits.kvRows,
+            .isEndless = session_.options().contextShift,
+            .vocab = limits.vocab};
   }
   uint32_t position() const override { return session_.position(); }
   Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -77,6 +79,19 @@ void setHeader(const TinyOptions& options, blob::ProgramHeader& header) {
   header.kvType = options.target == blob::Target::kCpu ? DType::kF16 : DType::kF32;
 }
 
+std::string card(const TinyWeights& weights, bool hasRope) {
+  if (!hasRope) return R"({"architecture": "tiny"})";
+  std::string frequencies;
+  for (const float frequency : weights.ropeFreqs) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%s%.9g", frequencies.empty() ? "" : ", ", static_cast<double>(frequency));
+    frequencies += text.data();
+  }
+  return R"({"architecture": "tiny", "rope": [{"first_layer": 0, "layers": )" + std::to_string(kLayers) +
+         R"(, "pairing": "interleaved", "dims": )" + std::to_string(kHeadDim) + R"(, "frequencies": [)" + frequencies +
+         "]}]}";
+}
+
 std::string temporaryPath() {
   static std::atomic<uint32_t> count{0};
   return (std::filesystem::temp_directory_path() /
@@ -127,9 +142,9 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   contents.ident.target = options.target;
   contents.ident.lanes = options.lanes;
   contents.ident.arithmeticId = options.arithmeticId != 0 ? options.arithmeticId : cpu::kArithmeticId;
-  contents.card = R"({"architecture": "tiny"})";
   setHeader(options, contents.program.header);
   const TinyWeights weights = makeTinyWeights(options.weights);
+  contents.card = card(weights, options.cardHasRope);
   WeightArena arena;
   if (options.target == blob::Target::kCpu) {
     addCpuProgram(weights, options, contents.program, arena);

@@ -35,6 +35,7 @@ struct TinyOptions {
   uint32_t activationPlanes = 1;  ///< cpu with q8_0: 1 or 2
   bool smallWorkspace = false;    ///< cpu: one float less than attention needs
   uint64_t picoseconds = 0;       ///< predicted for every entry; 0: what the programs say
+  bool cardHasRope = true;        ///< false: keys of the cache cannot be turned
 };
 
 /// A matrix of made-up numbers in its source type, row-major.

@@ -127,6 +127,34 @@ TEST_F(CliTest, ExplainPrintsPlanAndTimes) {
   }
 }
 
+TEST_F(CliTest, ContextShiftGoesOnBehindTheCache) {
+  const std::string blob = compiled();
+  const std::vector<std::string> arguments = {"run",          blob,  "--prompt-ids", "5,6,7,8,9",
+                                              "--max-tokens", "600", "--ignore-eos"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const ordered_json full = firnJson(arguments);
+  EXPECT_EQ(full["tokens"].size(), 256U - 5 + 1);
+  EXPECT_EQ(full["finish_reason"], "length");
+  const ordered_json shifted = firnJson(with({"--context-shift"}));
+  EXPECT_EQ(shifted["tokens"].size(), 600U);
+  // The same until the cache is full.
+  EXPECT_TRUE(std::equal(full["tokens"].begin(), full["tokens"].end(), shifted["tokens"].begin()));
+  EXPECT_EQ(firnJson(with({"--context-shift"}))["tokens"], shifted["tokens"]);
+  const auto refused = [&](const std::vector<std::string>& more) {
+    const ProgramResult result = folder.run("firn", with(more));
+    EXPECT_NE(result.exitCode, 0);
+    return result.err;
+  };
+  EXPECT_THAT(refused({"--context-shift", "--keep-rows", "192"}), HasSubstr("at most 191"));
+  EXPECT_THAT(refused({"--context-shift", "--keep-rows", "2147483647"}), HasSubstr("cannot keep"));
+  EXPECT_THAT(refused({"--context-shift", "--keep-rows", "-1"}), HasSubstr("--keep-rows"));
+  EXPECT_THAT(refused({"--keep-rows", "4"}), HasSubstr("--context-shift"));
+}
+
 TEST_F(CliTest, SeedsDecideSampledTokens) {
   const auto sampled = [&](const std::string& seed) {
     return firnJson({"run", kModel, "hello", "--max-tokens", "20", "--temperature", "1", "--seed", seed})["tokens"];

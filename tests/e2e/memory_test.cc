@@ -107,6 +107,25 @@ TEST_P(MemoryTest, ThousandStepsGrowByNothing) {
   EXPECT_LE(residentPages(), before);
 }
 
+TEST_P(MemoryTest, FiveThousandStepsWithShiftsAllocateAndGrowByNothing) {
+  const auto endless =
+      need(engine::Session::create(need(engine::Model::open(blobOf(compile()), {})), {.contextShift = true}));
+  const uint32_t rows = endless->model().limits().kvRows;
+  need(endless->prefill(prompt));
+  bool ok = true;
+  uint32_t step = 0;
+  // Until the first shift, so that every page of the cache and every context has been used.
+  for (; step < rows; ++step) ok = endless->decode(ids[step % kSteps]).isOk() && ok;
+  static_cast<void>(residentPages());
+  const long pages = residentPages();
+  const uint64_t before = allocations;
+  for (; step < 5000; ++step) ok = endless->decode(ids[step % kSteps]).isOk() && ok;
+  const uint64_t after = allocations;
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(after - before, 0U);
+  EXPECT_LE(residentPages(), pages);
+}
+
 TEST_P(MemoryTest, PrefillAllocatesForItsPlanAlone) {
   need(session->prefill(prompt));
   need(session->rewind(0));

@@ -1,0 +1,50 @@
+// Turning cached keys back: after rows were dropped, the keys behind them get the positions of their new rows.
+// Not here: which rows are dropped (session.h), the rope of new rows (the blob's program).
+//
+// A key k at position p is stored as R(p) k, R(p) turning pair i by p * freq[i]. R(p - d) k = R(-d) R(p) k, so rows
+// move by d positions with one turn by -d, whatever p was; a magnitude (yarn) stays inside. In fp32:
+//   x' = x * cos + y * sin,  y' = y * cos - x * sin,  each product and sum rounded; cos and sin of double(d) * freq[i],
+// computed in double, rounded to fp32. A key of type f16 is rounded once more. So one turn moves an element by at most
+// (2^-11 + 2^-22) of the pair's length in f16, 2^-22 in f32, and by what the rope of new rows differs from exact
+// angles: theirs are rounded to fp32, up to 2^-24 * p * freq.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/status.h"
+#include "blob/layout.h"
+
+namespace firn::engine {
+
+/// The rope of one layer's keys.
+struct LayerRope {
+  bool isInterleaved = false;      ///< pairs are (2i, 2i + 1), else (i, i + dims / 2)
+  uint32_t dims = 0;               ///< turned width of a head
+  std::vector<float> frequencies;  ///< dims / 2
+};
+
+/// The ropes of all layers, from the key "rope" of a model card. Empty when the card has none. corrupt when it
+/// contradicts the program's header.
+Result<std::vector<LayerRope>> ropesOfCard(std::string_view card, const blob::ProgramHeader& header);
+
+/// cos and sin of one turn; made once per rope and distance.
+class RopeTurn {
+ public:
+  explicit RopeTurn(uint32_t maxPairs) : cosines_(maxPairs), sines_(maxPairs) {}
+
+  /// Sets the turn of `rope` by -`positions`. Allocates nothing.
+  void set(const LayerRope& rope, uint32_t positions);
+  /// Turns every row of `rows`, keys of `headDim` elements of type f16 or f32, in place.
+  void apply(const LayerRope& rope, std::span<std::byte> rows, DType type, uint32_t headDim) const;
+
+ private:
+  std::vector<float> cosines_;
+  std::vector<float> sines_;
+};
+
+}  // namespace firn::engine

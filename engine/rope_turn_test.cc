@@ -1,0 +1,101 @@
+#include "engine/rope_turn.h"
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace firn::engine {
+namespace {
+
+blob::ProgramHeader headerOf(uint32_t layers, uint32_t headDim) {
+  blob::ProgramHeader header{};
+  header.layers = layers;
+  header.headDim = headDim;
+  return header;
+}
+
+std::string cardOf(const std::string& ropes) { return R"({"architecture": "x", "rope": )" + ropes + "}"; }
+
+TEST(RopesOfCard, ReadsEveryLayer) {
+  const auto ropes = ropesOfCard(
+      cardOf(R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]},
+                 {"first_layer": 2, "layers": 1, "pairing": "interleaved", "dims": 2, "frequencies": [0.5]}])"),
+      headerOf(3, 8));
+  ASSERT_TRUE(ropes.isOk()) << ropes.status().toString();
+  ASSERT_EQ(ropes->size(), 3U);
+  EXPECT_EQ((*ropes)[1].frequencies, (std::vector<float>{1, 0.25}));
+  EXPECT_FALSE((*ropes)[1].isInterleaved);
+  EXPECT_TRUE((*ropes)[2].isInterleaved);
+  EXPECT_EQ((*ropes)[2].dims, 2U);
+}
+
+TEST(RopesOfCard, NoneIsNoError) {
+  const auto ropes = ropesOfCard(R"({"architecture": "x"})", headerOf(3, 8));
+  ASSERT_TRUE(ropes.isOk());
+  EXPECT_TRUE(ropes->empty());
+}
+
+TEST(RopesOfCard, RefusesWhatContradictsTheProgram) {
+  for (
+      const char* bad : {
+          "1",
+          "[1]",
+          "[]",
+          R"([{}])",
+          R"([{"first_layer": 0, "layers": 1, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]}])",
+          R"([{"first_layer": 1, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]}])",
+          R"([{"first_layer": 0, "layers": 3, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]}])",
+          R"([{"first_layer": 0, "layers": 18446744073709551615, "pairing": "half_split", "dims": 4, "frequencies": [1, 1]}])",
+          R"([{"first_layer": 0, "layers": 2, "pairing": "other", "dims": 4, "frequencies": [1, 0.25]}])",
+          R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 10, "frequencies": [1, 1, 1, 1, 1]}])",
+          R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 3, "frequencies": [1]}])",
+          R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1]}])",
+          R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1, "a"]}])",
+          R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1, 1e300]}])",
+          R"([{"first_layer": 0, "layers": -1, "pairing": "half_split", "dims": 4, "frequencies": [1, 1]}])",
+      }) {
+    EXPECT_EQ(ropesOfCard(cardOf(bad), headerOf(2, 8)).status().code(), Code::kCorrupt) << bad;
+  }
+}
+
+class RopeTurnTest : public testing::TestWithParam<bool> {};
+
+TEST_P(RopeTurnTest, TurnsBackWhatTheRopeTurned) {
+  constexpr uint32_t kDim = 10;  // two elements are not turned
+  const LayerRope rope{.isInterleaved = GetParam(), .dims = 8, .frequencies = {1, 0.5F, 0.1F, 0.001F}};
+  const auto turned = [&](uint32_t position) {
+    std::vector<float> key(kDim);
+    for (uint32_t i = 0; i < kDim; ++i) key[i] = static_cast<float>(i) - 4.5F;
+    for (uint32_t i = 0; i < 4; ++i) {
+      float& x = key[rope.isInterleaved ? 2 * i : i];
+      float& y = key[rope.isInterleaved ? 2 * i + 1 : i + 4];
+      const double angle = position * static_cast<double>(rope.frequencies[i]);
+      const double a = x, b = y;
+      x = static_cast<float>(a * std::cos(angle) - b * std::sin(angle));
+      y = static_cast<float>(a * std::sin(angle) + b * std::cos(angle));
+    }
+    return key;
+  };
+  RopeTurn turn(kDim / 2);
+  turn.set(rope, 288);
+  for (const uint32_t position : {288U, 300U, 1151U}) {
+    const std::vector<float> expected = turned(position - 288);
+    std::vector<float> key = turned(position);
+    std::vector<uint16_t> half(kDim);
+    for (uint32_t i = 0; i < kDim; ++i) half[i] = f32ToF16(key[i]);
+    turn.apply(rope, std::as_writable_bytes(std::span(key)), DType::kF32, kDim);
+    turn.apply(rope, std::as_writable_bytes(std::span(half)), DType::kF16, kDim);
+    for (uint32_t i = 0; i < kDim; ++i) {
+      EXPECT_NEAR(key[i], expected[i], 0x1p-22 * 7) << i;  // no pair is longer than 7
+      EXPECT_NEAR(f16ToF32(half[i]), expected[i], 0x1p-10 * 7) << i;
+    }
+    EXPECT_EQ(key[8], expected[8]);
+    EXPECT_EQ(key[9], expected[9]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairings, RopeTurnTest, testing::Bool());
+
+}  // namespace
+}  // namespace firn::engine

@@ -1,0 +1,60 @@
+// Dropping tokens from the middle of a session.
+#include <algorithm>
+#include <cstring>
+
+#include "base/concat.h"
+#include "engine/session.h"
+
+namespace firn::engine {
+
+Status Session::checkOptions() const {
+  if (!options_.contextShift) return Status::ok();
+  const uint32_t rows = model_->limits().kvRows;
+  if (options_.keepRows >= rows - rows / 4) {
+    return invalidArgument(concat("a context shift cannot keep ", options_.keepRows, " rows: of ", rows, " it drops ",
+                                  rows / 4, ", so at most ", rows - rows / 4 - 1, " can be kept"));
+  }
+  return checkTurns();
+}
+
+Status Session::checkTurns() const {
+  if (model_->ropes().empty()) {
+    return unsupported(
+        "rows cannot be dropped from the middle: the blob does not tell the rope of its keys; compile it again");
+  }
+  const DType type = model_->blob().header().kvType;
+  if (type != DType::kF16 && type != DType::kF32) {
+    return unsupported(
+        "rows cannot be dropped from the middle of a cache of this KV type: f16 and f32 keys can be turned");
+  }
+  return Status::ok();
+}
+
+Status Session::truncate(uint32_t first, uint32_t last) {
+  if (first > last || last > position_) {
+    return outOfRange(concat("cannot drop tokens ", first, " to ", last, ": the session holds ", position_));
+  }
+  if (last == position_) return rewind(first);
+  if (first == last) return Status::ok();
+  FIRN_RETURN_IF_ERROR(checkTurns());
+  const blob::ProgramHeader& header = model_->blob().header();
+  const uint32_t moved = position_ - last;
+  const uint32_t kvHeads = header.kvHeads;
+  for (uint32_t head = 0; head < layout_.heads; ++head) {
+    const auto rows = cache_.subspan(layout_.offset(head, first), moved * layout_.rowBytes);
+    std::memmove(rows.data(), cache_.data() + layout_.offset(head, last), rows.size());
+    const bool isKey = head / kvHeads % 2 == 0;
+    if (!isKey) continue;
+    const LayerRope& rope = model_->ropes()[head / kvHeads / 2];
+    if (head % kvHeads == 0) turn_.set(rope, last - first);
+    turn_.apply(rope, rows, header.kvType, header.headDim);
+  }
+  ids_.erase(ids_.begin() + first, ids_.begin() + last);
+  exactTokens_ = std::min(exactTokens_, first);
+  const uint64_t mask = offset_[static_cast<size_t>(blob::SymbolKind::kMask)];
+  std::memset(ioBytes_.data() + mask + first + moved, 0, last - first);
+  position_ = first + moved;
+  return Status::ok();
+}
+
+}  // namespace firn::engine
