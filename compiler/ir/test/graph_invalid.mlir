@@ -39,6 +39,11 @@ graph.weight @w : tensor<4x33x!graph.q4_1> {file = "w"}
 
 // -----
 
+// expected-error-re @+1 {{graph.weight_c2: {{.*}}found 'tensor<4x288x!graph.q6_k>', expected rows of whole blocks of 256}}
+graph.weight @w : tensor<4x288x!graph.q6_k> {file = "w"}
+
+// -----
+
 // expected-error-re @+1 {{graph.weight_c3: {{.*}}found neither of file and value}}
 graph.weight @w : tensor<4xf32>
 

@@ -6,6 +6,18 @@ graph.weight @norm.bias : tensor<64xbf16> {file = "norm.bias"}
 graph.weight @up : tensor<96x64x!graph.q4_1> {file = "up.weight"}
 graph.weight @up.bias : tensor<96xf16> {file = "up.bias"}
 
+// Every quantized type that @up and the tiny llama do not have.
+// CHECK: graph.weight @w0 : tensor<2x32x!graph.q5_0>
+graph.weight @w0 : tensor<2x32x!graph.q5_0> {file = "w0"}
+// CHECK: graph.weight @w1 : tensor<2x32x!graph.q5_1>
+graph.weight @w1 : tensor<2x32x!graph.q5_1> {file = "w1"}
+// CHECK: graph.weight @w2 : tensor<2x256x!graph.q4_k>
+graph.weight @w2 : tensor<2x256x!graph.q4_k> {file = "w2"}
+// CHECK: graph.weight @w3 : tensor<2x256x!graph.q5_k>
+graph.weight @w3 : tensor<2x256x!graph.q5_k> {file = "w3"}
+// CHECK: graph.weight @w4 : tensor<2x256x!graph.q6_k>
+graph.weight @w4 : tensor<2x256x!graph.q6_k> {file = "w4"}
+
 // CHECK-LABEL: graph.func @all(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x160xf32>
 graph.func @all(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x160xf32> {
   // CHECK: graph.layer_norm %x, @norm bias @norm.bias {eps = 9.99999974E-6 : f32}
