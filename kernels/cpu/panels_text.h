@@ -104,12 +104,13 @@ struct QuantizedPanels {
     if (Format::kSuper) panelBytes += kRowsOf4 + roundUp64((groups + 14) / kSuperGroups * Panel::kSuperBytes);
     groupShare = groups == 0 ? 0 : roundUp64((panelBytes + groups - 1) / groups);
   }
-  /// The planes of a panel.
+  /// The planes of a panel. Without groups there are none, and no memory behind `base`.
   FIRN_INLINE Panel panel(size_t index) const {
+    if (groupShare == 0) return {base, base, base, 0};
     const uint8_t* start = base + index * panelBytes;
     Panel planes{start, start + scalesOffset, start + minsOffset, 0};
     if constexpr (Format::kSuper) {
-      if (groupShare != 0) planes.firstGroup = start[minsOffset] % kSuperGroups;
+      planes.firstGroup = start[minsOffset] % kSuperGroups;
       planes.minPlane += kRowsOf4;
     }
     return planes;
