@@ -145,7 +145,7 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(text));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   std::unique_ptr<engine::Session> reference;
-  const bool isReference = options.model.compile.device == "reference";
+  const bool isReference = open.model->blob().ident().target == blob::Target::kReference;
   options.perplexity.klWindows = options.klWindows.value_or(isReference ? 0 : kDefaultKlWindows);
   if (options.perplexity.klWindows > 0) {
     FIRN_ASSIGN_OR_RETURN(reference, openReference(options.model));
@@ -154,12 +154,13 @@ Status evalPerplexity(EvalPerplexityOptions options) {
     }
   }
   options.perplexity.reference = reference.get();
-  ProgressBar bar("eval perplexity");
+  auto bar = std::make_unique<ProgressBar>("eval perplexity");
   options.perplexity.progress = [&bar](uint32_t done, uint32_t total) {
-    bar.update("windows", done, total);
+    bar->update("windows", done, total);
     return !interrupted().load();
   };
   FIRN_ASSIGN_OR_RETURN(const PerplexityResult result, measurePerplexity(*session, ids, options.perplexity));
+  bar.reset();  // clears its line before the result
   printPerplexity(result, options.perplexity.window, options.json);
   return Status::ok();
 }

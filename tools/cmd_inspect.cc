@@ -5,6 +5,7 @@
 #include "blob/dump.h"
 #include "blob/reader.h"
 #include "tools/command.h"
+#include "tools/model_source.h"
 
 namespace firn::tools {
 namespace {
@@ -17,6 +18,10 @@ struct InspectOptions {
 };
 
 Status inspect(const InspectOptions& options) {
+  FIRN_ASSIGN_OR_RETURN(const bool isCompiled, isBlob(options.blob));
+  if (!isCompiled) {
+    return unsupported(options.blob + " is no blob: a model is compiled first, firn compile MODEL -o FILE.firn");
+  }
   FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, blob::Blob::open(options.blob));
   const blob::DumpOptions dump{.tasks = options.tasks};
   std::cout << (options.json ? blob::dumpJson(blob, dump) : blob::dumpText(blob, dump)) << std::flush;

@@ -1,5 +1,7 @@
 // firn run: a prompt in, a streamed answer out.
+#include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -38,7 +40,9 @@ Result<std::vector<int32_t>> promptIds(const RunOptions& options, const genai::T
   if (tokenizer == nullptr) {
     return unsupported("the model has no tokenizer that firn reads: give token ids with --prompt-ids 1,2,3");
   }
-  return tokenizer->encode(*options.prompt);
+  if (*options.prompt != "-") return tokenizer->encode(*options.prompt);
+  const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
+  return tokenizer->encode(text);
 }
 
 std::string jsonResult(const genai::GenerateResult& result, const OpenModel& open) {
@@ -112,16 +116,17 @@ Status run(const RunOptions& options) {
                         engine::Session::create(open.model, options.session));
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
-    if (!options.json) std::cout << std::endl;
+    // What was streamed ends its line; a refused prompt prints nothing.
+    if (!options.json && session->position() > 0) std::cout << std::endl;
     // A closed or full output stops the generation too; main() names it.
     return std::cout ? result.status() : Status::ok();
   }
   if (options.explain) std::cerr << (options.json ? "" : "\n") << explainTimes(session->times(), open.model->blob());
   std::cout << (options.json ? jsonResult(*result, open) : "") << "\n";
   if (!options.json && isatty(STDERR_FILENO) == 1) {
-    std::cerr << result->promptTokens << " prompt tokens, first token after " << result->ttftMs << " ms; "
-              << result->tokens.size() << " tokens, " << result->decodeTokensPerS
-              << " tokens/s; finish: " << genai::finishReasonName(result->finishReason) << "\n";
+    std::fprintf(stderr, "%llu prompt tokens, first token after %.0f ms; %zu tokens, %.1f tokens/s; finish: %s\n",
+                 static_cast<unsigned long long>(result->promptTokens), result->ttftMs, result->tokens.size(),
+                 result->decodeTokensPerS, std::string(genai::finishReasonName(result->finishReason)).c_str());
   }
   return Status::ok();
 }
@@ -132,7 +137,8 @@ void addRunCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Answer a prompt; a GGUF is compiled once into the cache");
   options->model.addTo(*command);
-  command->add_option("prompt", options->prompt, "The prompt, as given; special tokens are parsed");
+  command->add_option("prompt", options->prompt,
+                      "The prompt, as given, special tokens parsed; - reads it from standard input");
   CLI::Option* ids =
       addNumberList(*command, "--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3", {0, INT32_MAX});
   addNumber(*command, "--max-tokens", options->maxTokens,

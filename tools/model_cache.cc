@@ -36,6 +36,8 @@ uint32_t lanesOf(const CompileChoice& choice) {
   return choice.threads != 0 ? choice.threads : static_cast<uint32_t>(allowedCpus().size());
 }
 
+std::string deviceOf(const CompileChoice& choice) { return choice.device.empty() ? "cpu" : choice.device; }
+
 /// What tells one state of a file from another without reading it: also a copy that kept size and time of change.
 Result<nlohmann::json> fileState(const std::string& path) {
   std::error_code error;
@@ -57,7 +59,7 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
   }
   const nlohmann::json parts = {files,
                                 toHex(import::sourceHash(model)),
-                                choice.device,
+                                deviceOf(choice),
                                 choice.maxPromptLen,
                                 choice.minResponseLen,
                                 joined(choice.prefillChunks),
@@ -71,7 +73,7 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
 std::vector<std::string> compileArguments(const std::string& modelPath, const std::string& output,
                                           const CompileChoice& choice) {
   std::vector<std::string> arguments = {
-      modelPath, "-o", output, "--device", choice.device, "--threads", std::to_string(lanesOf(choice)), "--quiet"};
+      modelPath, "-o", output, "--device", deviceOf(choice), "--threads", std::to_string(lanesOf(choice)), "--quiet"};
   const auto add = [&](const char* option, const std::string& value) {
     if (value.empty() || value == "0") return;
     arguments.emplace_back(option);

@@ -13,7 +13,7 @@ namespace firn::tools {
 /// What a user may choose about a compile; the same names and defaults as the options of firn-compile. 0 or empty: its
 /// default.
 struct CompileChoice {
-  std::string device = "cpu";
+  std::string device;  ///< empty: cpu
   uint32_t maxPromptLen = 0;
   uint32_t minResponseLen = 0;
   std::vector<uint32_t> prefillChunks;

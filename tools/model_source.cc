@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
+#include "blob/names.h"
 #include "compiler/import/import.h"
 #include "tools/number_option.h"
 
@@ -13,10 +14,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Result<OpenModel> openBlob(const std::string& path, const engine::ModelOptions& options) {
+Result<OpenModel> openBlob(const std::string& path, engine::ModelOptions options) {
   const Clock::time_point start = Clock::now();
+  FIRN_ASSIGN_OR_RETURN(blob::Blob blob, blob::Blob::open(path));
+  const std::string target(blob::targetName(blob.ident().target));
+  if (options.device.empty()) options.device = target;
+  if (options.device != target) {
+    return invalidArgument(path + ": the blob was compiled for device " + target + ", --device is " + options.device +
+                           "; leave --device out, or compile the model again with --device " + options.device);
+  }
   OpenModel open;
-  FIRN_ASSIGN_OR_RETURN(open.model, engine::Model::open(path, options));
+  FIRN_ASSIGN_OR_RETURN(open.model, engine::Model::create(std::move(blob), options));
   open.loadMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return open;
 }
@@ -30,9 +38,8 @@ bool isDamage(const Status& status) {
 
 void ModelChoice::addTo(CLI::App& command) {
   command.add_option("model", path, "A GGUF model, or a blob made by firn compile")->required();
-  command.add_option("--device", compile.device, "cpu or reference")
-      ->check(CLI::IsMember({"cpu", "reference"}))
-      ->capture_default_str();
+  command.add_option("--device", compile.device, "cpu or reference (default: a blob's own, or cpu)")
+      ->check(CLI::IsMember({"cpu", "reference"}));
   constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
   addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, 256});
   addNumberList(command, "--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt", {1, kMaxRows});
@@ -62,6 +69,7 @@ Result<OpenModel> openModel(const ModelChoice& choice) {
     return openBlob(choice.path, options);
   }
   FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile));
+  options.device.clear();  // the blob was made for the one that was named
   Result<OpenModel> open = openBlob(cached.path, options);
   if (!open && !cached.compiled && isDamage(open.status())) {
     std::error_code ignored;  // the compile replaces it in any case

@@ -32,8 +32,9 @@ struct ModelChoice {
 /// True when the file begins like a blob (ELF). not_found or io when it cannot be read.
 Result<bool> isBlob(const std::string& path);
 
-/// Opens `choice`: a blob as it is, with the ladders as a choice among its entries; a GGUF through the cache, with the
-/// ladders as compile options. A damaged file in the cache is compiled again.
+/// Opens `choice`: a blob as it is, on the device it was made for unless another is named, with the ladders as a choice
+/// among its entries; a GGUF through the cache, with the ladders as compile options. A damaged file in the cache is
+/// compiled again.
 Result<OpenModel> openModel(const ModelChoice& choice);
 
 /// The tokenizer image of a blob or GGUF. The bytes live as long as the result.
