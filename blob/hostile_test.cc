@@ -289,6 +289,7 @@ TEST(Hostile, Attributes) {
                                    [](Editor& e) { e.attr(TaskOp::kCpuAttention, 0) = doubleAttr(__builtin_inf()); }},
                                   {"attribute firstHead", [](Editor& e) { e.attr(TaskOp::kCpuAttention, 1) = ~0ULL; }},
                                   {"attribute group", [](Editor& e) { e.attr(TaskOp::kCpuAttention, 2) = 0; }},
+                                  {"attribute window", [](Editor& e) { e.attr(TaskOp::kCpuAttention, 3) = ~0ULL; }},
                                   {"KV heads, the view has 2", [](Editor& e) { e.attr(TaskOp::kCpuAttention, 2) = 1; }},
                                   {"KV heads, the view has 2", [](Editor& e) { e.attr(TaskOp::kCpuAttention, 1) = 1; }},
                               });
@@ -307,6 +308,7 @@ TEST(Hostile, ReferenceTasks) {
           {"attribute magnitude", [](Editor& e) { e.attr(TaskOp::kRefRope, 2) = ~0ULL; }},
           {"operand freqs: type f16", [](Editor& e) { e.operand(TaskOp::kRefRope, 2).dtype = DType::kF16; }},
           {"operand K: type f16", [](Editor& e) { e.operand(TaskOp::kRefAttention, 1).dtype = DType::kF16; }},
+          {"attribute window", [](Editor& e) { e.attr(TaskOp::kRefAttention, 1) = (1ULL << 31) + 1; }},
           {"heads are no multiple of",
            [](Editor& e) {
              for (size_t i : {1U, 2U}) e.operand(TaskOp::kRefAttention, i).dims[0] = 3;

@@ -259,7 +259,7 @@ class Sample {
       add(TaskOp::kCpuAttention, "attention",
           {byHead(columns(q, lane * 32, 32)), cache(0, lane * 2, 2), cache(1, lane * 2, 2), mask(),
            scratch(DType::kF32, {kWorkspace}), byHead(out)},
-          {doubleAttr(0.35), lane * 4, 2});
+          {doubleAttr(0.35), lane * 4, 2, 100});
       linear("attn_output", quantize(out), panels(DType::kQ4_0, kEmbed, 32), partial(partials, lane));
     });
     lanes([&](uint32_t lane) {
@@ -320,7 +320,7 @@ class Sample {
       add(TaskOp::kRefStateWrite, "attn_k", {byHead(k), cache(0, 0, kKvHeads)});
       add(TaskOp::kRefStateWrite, "attn_v", {byHead(k), cache(1, 0, kKvHeads)});
       add(TaskOp::kRefAttention, "attention",
-          {byHead(q), cache(0, 0, kKvHeads), cache(1, 0, kKvHeads), mask(), byHead(n)}, {doubleAttr(0.35)});
+          {byHead(q), cache(0, 0, kKvHeads), cache(1, 0, kKvHeads), mask(), byHead(n)}, {doubleAttr(0.35), 0});
       add(TaskOp::kRefLinear, "attn_output", {n, matrix(DType::kF16, kEmbed, kEmbed), q});
       add(TaskOp::kRefAdd, "attn_add", {x_, q, x_});
       add(TaskOp::kRefLayerNorm, "ffn_norm", {x_, vector(kEmbed), vector(kEmbed), n}, {doubleAttr(1e-5)});

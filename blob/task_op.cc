@@ -32,6 +32,8 @@ std::string_view taskOpName(TaskOp op) {
     case TaskOp::kCpuSiluMul: return "cpu.silu_mul";
     case TaskOp::kCpuAddPartials: return "cpu.add_partials";
     case TaskOp::kCpuCopy: return "cpu.copy";
+    case TaskOp::kCpuGeluMul: return "cpu.gelu_mul";
+    case TaskOp::kCpuScale: return "cpu.scale";
   }
   return {};
 }

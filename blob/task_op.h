@@ -21,7 +21,7 @@ enum class TaskOp : uint16_t {
                       ///< interleaved, 1 half-split), dims, magnitude (double)
   kRefStateWrite = 6,   ///< in f32[m,heads,d], cache kv[heads,T,d]: rows row0 .. row0+valid-1 written
   kRefAttention = 7,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], out f32[m,heads,d];
-                        ///< attrs: scale (double)
+                        ///< attrs: scale (double), window (0: none)
   kRefSilu = 8,         ///< in f32[m,n], out f32[m,n]
   kRefGelu = 9,         ///< in f32[m,n], out f32[m,n]; attrs: 1 for the tanh form
   kRefMul = 10,         ///< a f32[m,n], b f32[m,n], out f32[m,n]
@@ -44,11 +44,13 @@ enum class TaskOp : uint16_t {
       105,  ///< x f32[m,heads,d] in place, positions i32[m], table f32[T,dims/2,2] (cos, sin); attrs: pairing, dims
   kCpuKvWrite = 106,      ///< in f32[m,heads,d], cache kv[heads,T,d]: rows row0 .. row0+valid-1 written
   kCpuAttention = 107,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace f32[n], out
-                          ///< f32[m,heads,d]; attrs: scale (double), firstHead, group: head h of q uses kv head
-                          ///< (firstHead + h) / group - firstHead / group
+                          ///< f32[m,heads,d]; attrs: scale (double), firstHead, group, window (0: none): head h
+                          ///< of q uses kv head (firstHead + h) / group - firstHead / group
   kCpuSiluMul = 108,      ///< gate f32[m,n], up f32[m,n], out f32[m,n]
   kCpuAddPartials = 109,  ///< x f32[m,n] in place, partials f32[lanes,m,n]: x += ((p0 + p1) + ...)
   kCpuCopy = 110,         ///< in f32[m,n], out f32[m,n]
+  kCpuGeluMul = 111,      ///< gate f32[m,n], up f32[m,n], out f32[m,n]; gelu in the tanh form
+  kCpuScale = 112,        ///< in f32[m,n], out f32[m,n]; attrs: factor (double)
 };
 
 /// "ref.linear", "cpu.linear_i8"; empty when the number is no op.

@@ -33,6 +33,7 @@ constexpr OperandRule scales(Access access) { return {"scales", Kind::kScratchF3
 constexpr OperandRule sums(Access access) { return {"sums", Kind::kScratchI32, access, {kRows, kGroups}}; }
 
 constexpr NamedAttr kEps = {"eps", AttrRule::kNotNegative};
+constexpr NamedAttr kWindowAttr = {"window", AttrRule::kWindow};
 
 constexpr TaskOpRule kRules[] = {
     {TaskOp::kRefEmbed, false, {kIdsIn, weight("table", Kind::kWeightAny, {kVocab, kColumns}), out()}, {}},
@@ -60,7 +61,7 @@ constexpr TaskOpRule kRules[] = {
       {"V", Kind::kCache, kRead, kCacheView},
       kMaskIn,
       out(kByHead)},
-     {NamedAttr{"scale", AttrRule::kFinite}}},
+     {NamedAttr{"scale", AttrRule::kFinite}, kWindowAttr}},
     {TaskOp::kRefSilu, true, {in("in"), out()}, {}},
     {TaskOp::kRefGelu, true, {in("in"), out()}, {NamedAttr{"tanh", AttrRule::kFlag}}},
     {TaskOp::kRefMul, true, {in("a"), in("b"), out()}, {}},
@@ -101,7 +102,10 @@ constexpr TaskOpRule kRules[] = {
       kMaskIn,
       {"workspace", Kind::kScratchF32, kWrite, {kFree}},
       out(kByHead)},
-     {NamedAttr{"scale", AttrRule::kFinite}, {"firstHead", AttrRule::kFirstHead}, {"group", AttrRule::kGroup}}},
+     {NamedAttr{"scale", AttrRule::kFinite},
+      {"firstHead", AttrRule::kFirstHead},
+      {"group", AttrRule::kGroup},
+      kWindowAttr}},
     {TaskOp::kCpuSiluMul, true, {in("gate"), in("up"), out()}, {}},
     {TaskOp::kCpuAddPartials,
      false,
@@ -109,6 +113,8 @@ constexpr TaskOpRule kRules[] = {
       {"partials", Kind::kScratchF32, kRead, {kPartials, kRows, kColumns}}},
      {}},
     {TaskOp::kCpuCopy, true, {in("in"), out()}, {}},
+    {TaskOp::kCpuGeluMul, true, {in("gate"), in("up"), out()}, {}},
+    {TaskOp::kCpuScale, true, {in("in"), out()}, {NamedAttr{"factor", AttrRule::kFinite}}},
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ enum class AttrRule : uint8_t {
   kFirstColumn,  ///< plus kOut at most kColumns
   kFirstHead,    ///< below 2^31
   kGroup,        ///< 1..2^31
+  kWindow,       ///< 0..2^31, 0 for none
 };
 
 struct NamedAttr {
@@ -90,7 +91,7 @@ struct TaskOpRule {
   TaskOp op{};
   bool mayAlias = false;  ///< a written operand may be the very view that is read
   std::array<OperandRule, 6> operands{};
-  std::array<NamedAttr, 3> attrs{};
+  std::array<NamedAttr, 4> attrs{};
 
   constexpr uint32_t operandCount() const {
     uint32_t count = 0;

@@ -16,6 +16,7 @@ namespace firn::blob {
 namespace {
 
 constexpr uint64_t kMaxHeadIndex = 1ULL << 31;
+constexpr uint64_t kMaxWindow = 1ULL << 31;
 
 std::string_view roleName(Dim role) {
   constexpr std::array<std::string_view, kDimRoles> kNames = {
@@ -270,6 +271,7 @@ class TaskCheck {
                       concat("a column with ", dim(Dim::kOut), " columns from it, of ", dim(Dim::kColumns)));
       case AttrRule::kFirstHead: return unless(value < kMaxHeadIndex, "a head index");
       case AttrRule::kGroup: return unless(value >= 1 && value <= kMaxHeadIndex, "1 or more");
+      case AttrRule::kWindow: return unless(value <= kMaxWindow, "a number of rows");
     }
     return "a known rule";
   }

@@ -101,6 +101,22 @@ TEST_F(DriverTest, ABlobHoldsEveryEntryOfTheLadders) {
   }
 }
 
+TEST_F(DriverTest, TheCardNamesTheRopeOfEachRunOfLayers) {
+  ASSERT_TRUE(compile(small("tests/data/gguf/gemma3.gguf", "cpu"), nullptr));
+  auto blob = blob::Blob::open(path("out.firn"));
+  ASSERT_TRUE(blob) << blob.status().toString();
+  const auto rope = nlohmann::json::parse(blob->card())["rope"];
+  ASSERT_EQ(rope.size(), 3U);  // five layers with the window, one that sees all, one with the window
+  const int64_t runs[][2] = {{0, 5}, {5, 1}, {6, 1}};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rope[i]["first_layer"], runs[i][0]);
+    EXPECT_EQ(rope[i]["layers"], runs[i][1]);
+    EXPECT_EQ(rope[i]["pairing"], "half_split");
+  }
+  EXPECT_EQ(rope[0]["frequencies"], rope[2]["frequencies"]);
+  EXPECT_NE(rope[0]["frequencies"], rope[1]["frequencies"]);
+}
+
 TEST_F(DriverTest, BodiesDoNotGrowWithLayersOrContexts) {
   CompileOptions options = small(kQ41, "cpu");
   CompileReport few;

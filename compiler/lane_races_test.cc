@@ -78,7 +78,8 @@ std::string conflictOf(const blob::Blob& blob, const blob::SegmentRecord& segmen
 TEST(LaneRaces, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
   std::string path =
       (std::filesystem::temp_directory_path() / ("firn_races_" + std::to_string(getpid()) + ".firn")).string();
-  for (const char* model : {"tests/data/gguf/llama-bias-linear-rope.gguf", "tests/data/quant/q4_0.gguf"}) {
+  for (const char* model :
+       {"tests/data/gguf/llama-bias-linear-rope.gguf", "tests/data/quant/q4_0.gguf", "tests/data/gguf/gemma3.gguf"}) {
     for (uint32_t lanes : {2U, 3U, 7U}) {
       CompileOptions options;
       options.modelPath = model;

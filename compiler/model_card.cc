@@ -12,14 +12,25 @@ void addLinear(const import::LinearSpec& linear, std::vector<const import::Tenso
   if (linear.bias) tensors.push_back(&*linear.bias);
 }
 
-/// What a host needs to turn keys of the cache: engine/rope_turn.h.
+/// What a host needs to turn keys of the cache: engine/rope_turn.h. One element for each run of layers with one rope.
 nlohmann::ordered_json ropes(const import::ModelSpec& spec) {
-  const bool isInterleaved = spec.rope.pairing == import::RopePairing::kInterleaved;
-  return nlohmann::ordered_json::array({{{"first_layer", 0},
-                                         {"layers", spec.layers.size()},
-                                         {"pairing", isInterleaved ? "interleaved" : "half_split"},
-                                         {"dims", spec.rope.dims},
-                                         {"frequencies", spec.rope.freqs}}});
+  const auto ropeOf = [&](const import::LayerSpec& layer) {
+    return layer.window != 0 && spec.windowRope ? &*spec.windowRope : &spec.rope;
+  };
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  size_t first = 0;
+  for (size_t i = 1; i <= spec.layers.size(); ++i) {
+    const import::RopeSpec* rope = ropeOf(spec.layers[first]);
+    if (i < spec.layers.size() && ropeOf(spec.layers[i]) == rope) continue;
+    const bool isInterleaved = rope->pairing == import::RopePairing::kInterleaved;
+    runs.push_back({{"first_layer", first},
+                    {"layers", i - first},
+                    {"pairing", isInterleaved ? "interleaved" : "half_split"},
+                    {"dims", rope->dims},
+                    {"frequencies", rope->freqs}});
+    first = i;
+  }
+  return runs;
 }
 
 }  // namespace
@@ -31,6 +42,9 @@ std::vector<const import::TensorView*> allTensors(const import::ModelSpec& spec)
     for (const auto* linear : {&layer.q, &layer.k, &layer.v, &layer.o}) addLinear(*linear, tensors);
     tensors.push_back(&layer.ffnNorm);
     for (const auto* linear : {&layer.gate, &layer.up, &layer.down}) addLinear(*linear, tensors);
+    for (const auto* norm : {&layer.qNorm, &layer.kNorm, &layer.postAttnNorm, &layer.postFfnNorm}) {
+      if (*norm) tensors.push_back(&**norm);
+    }
   }
   tensors.push_back(&spec.outputNorm);
   if (spec.head) addLinear(*spec.head, tensors);

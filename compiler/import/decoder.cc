@@ -12,6 +12,7 @@
 #include "compiler/import/quote.h"
 #include "compiler/import/rope_import.h"
 #include "compiler/import/weight_source.h"
+#include "compiler/import/window_import.h"
 
 namespace firn::import {
 namespace {
@@ -56,16 +57,6 @@ Status readHeads(const ArchitectureKeys& keys, uint32_t layers, ModelSpec* spec)
   return Status::ok();
 }
 
-// A window as wide as the context limits nothing.
-Status checkWindow(const ArchitectureKeys& keys, const GgufFile& file, const ModelSpec& spec) {
-  constexpr std::string_view kWindow = "attention.sliding_window";
-  FIRN_ASSIGN_OR_RETURN(const std::optional<uint64_t> window, file.getU64(keys.key(kWindow)));
-  if (!window || *window == 0 || (spec.trainedContext > 0 && *window >= spec.trainedContext)) return Status::ok();
-  return keys.unsupportedKey(kWindow, "is " + std::to_string(*window) + ", less than the context of " +
-                                          std::to_string(spec.trainedContext) +
-                                          " tokens: sliding-window attention is not supported");
-}
-
 // The key, else the number of tokens, else the embedding's rows; whichever are present must agree.
 Status readVocab(const ArchitectureKeys& keys, const GgufFile& file, ModelSpec* spec) {
   FIRN_ASSIGN_OR_RETURN(const std::optional<GgufStrings> tokens, file.getStrings("tokenizer.ggml.tokens"));
@@ -94,9 +85,22 @@ Status readHyperParameters(const ArchitectureKeys& keys, const GgufFile& file, M
     return keys.corruptKey("attention.layer_norm_rms_epsilon", "is so small that it is 0 in f32");
   }
   FIRN_RETURN_IF_ERROR(readHeads(keys, layers, spec));
-  FIRN_RETURN_IF_ERROR(checkWindow(keys, file, *spec));
   FIRN_RETURN_IF_ERROR(readVocab(keys, file, spec));
   spec->layers.resize(layers);
+  return Status::ok();
+}
+
+// Norms that only some architectures have.
+Status readExtraNorms(WeightSource& weights, const std::string& prefix, const DecoderTraits& traits,
+                      const ModelSpec& spec, LayerSpec* layer) {
+  if (traits.hasHeadNorms) {
+    FIRN_ASSIGN_OR_RETURN(layer->qNorm, weights.vector(prefix + "attn_q_norm.weight", spec.headDim));
+    FIRN_ASSIGN_OR_RETURN(layer->kNorm, weights.vector(prefix + "attn_k_norm.weight", spec.headDim));
+  }
+  if (traits.hasPostNorms) {
+    FIRN_ASSIGN_OR_RETURN(layer->postAttnNorm, weights.vector(prefix + "post_attention_norm.weight", spec.embed));
+    FIRN_ASSIGN_OR_RETURN(layer->postFfnNorm, weights.vector(prefix + "post_ffw_norm.weight", spec.embed));
+  }
   return Status::ok();
 }
 
@@ -115,7 +119,7 @@ Status readLayer(WeightSource& weights, const std::string& prefix, const ModelSp
   return Status::ok();
 }
 
-Status readWeights(WeightSource& weights, ModelSpec* spec) {
+Status readWeights(WeightSource& weights, const DecoderTraits& traits, ModelSpec* spec) {
   FIRN_ASSIGN_OR_RETURN(spec->embedding, weights.matrix("token_embd.weight", spec->vocab, spec->embed));
   FIRN_ASSIGN_OR_RETURN(spec->outputNorm, weights.vector("output_norm.weight", spec->embed));
   if (weights.has("output.weight")) {
@@ -124,6 +128,7 @@ Status readWeights(WeightSource& weights, ModelSpec* spec) {
   for (size_t i = 0; i < spec->layers.size(); ++i) {
     const std::string prefix = std::string(kLayerPrefix) + std::to_string(i) + ".";
     FIRN_RETURN_IF_ERROR(readLayer(weights, prefix, *spec, &spec->layers[i]));
+    FIRN_RETURN_IF_ERROR(readExtraNorms(weights, prefix, traits, *spec, &spec->layers[i]));
   }
   return Status::ok();
 }
@@ -188,7 +193,10 @@ Result<ModelSpec> importDecoder(const GgufFile& file, const DecoderTraits& trait
   WeightSource weights(file);
   FIRN_ASSIGN_OR_RETURN(spec.rope, importRope(keys, spec, weights));
   spec.rope.pairing = traits.pairing;
-  FIRN_RETURN_IF_ERROR(readWeights(weights, &spec));
+  FIRN_RETURN_IF_ERROR(importWindows(keys, file, traits, &spec));
+  spec.activation = traits.activation;
+  if (traits.scalesEmbedding) spec.embeddingScale = std::sqrt(static_cast<float>(spec.embed));
+  FIRN_RETURN_IF_ERROR(readWeights(weights, traits, &spec));
   FIRN_RETURN_IF_ERROR(checkUnused(weights, traits, &spec));
   return spec;
 }

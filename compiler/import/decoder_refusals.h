@@ -26,6 +26,12 @@ inline constexpr RefusedKey kRefusedKeys[] = {
     {"no_rope_layer_interval", 0, 0, "layers without rope"},
 };
 
+/// Keys of a second rope, refused where layers with a window have none of their own.
+inline constexpr RefusedKey kRefusedWindowRopeKeys[] = {
+    {"rope.freq_base_swa", 0, 0, "a second rope for windowed layers"},
+    {"rope.dimension_count_swa", 0, 0, "a second rope for windowed layers"},
+};
+
 /// "blk.*." stands for any layer.
 inline constexpr std::string_view kRefusedTensors[] = {
     "output.bias",

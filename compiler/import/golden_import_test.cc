@@ -90,6 +90,12 @@ TEST(GoldenImport, Yarn) {
   EXPECT_NEAR(spec.rope.freqs[4], 0.0025, 1e-8);
 }
 
+TEST(GoldenImport, MistralWindow) {
+  const ModelSpec spec = load("tests/data/gguf/mistral-window.gguf");
+  expectSizes(spec, 64, 4, 2, 24);
+  for (const LayerSpec& layer : spec.layers) EXPECT_EQ(layer.window, 24U);
+}
+
 TEST(GoldenImport, Qwen2) {
   const ModelSpec spec = load("tests/data/gguf/qwen2.gguf");
   EXPECT_EQ(spec.architecture, "qwen2");
@@ -105,6 +111,29 @@ TEST(GoldenImport, Qwen2) {
     EXPECT_TRUE(layer.q.bias && layer.k.bias && layer.v.bias);
     EXPECT_FALSE(layer.o.bias || layer.gate.bias || layer.up.bias || layer.down.bias);
   }
+  EXPECT_THAT(spec.unusedTensors, IsEmpty());
+}
+
+TEST(GoldenImport, Gemma3) {
+  const ModelSpec spec = load("tests/data/gguf/gemma3.gguf");
+  EXPECT_EQ(spec.architecture, "gemma3");
+  EXPECT_EQ(spec.embed, 64U);
+  EXPECT_EQ(spec.heads, 4U);
+  EXPECT_EQ(spec.kvHeads, 2U);
+  EXPECT_EQ(spec.headDim, 32U);
+  EXPECT_EQ(spec.rope.pairing, RopePairing::kHalfSplit);
+  EXPECT_NEAR(spec.rope.freqs[1], std::pow(1e6, -1.0 / 16), 1e-7);
+  ASSERT_TRUE(spec.windowRope.has_value());
+  EXPECT_NEAR(spec.windowRope->freqs[1], std::pow(1e4, -1.0 / 16), 1e-7);
+  EXPECT_EQ(spec.embeddingScale, 8.0F);
+  EXPECT_FLOAT_EQ(spec.attentionScale, 1 / std::sqrt(32.0F));
+  EXPECT_FALSE(spec.head.has_value());
+  std::vector<uint32_t> windows;
+  for (const LayerSpec& layer : spec.layers) {
+    EXPECT_TRUE(layer.qNorm && layer.kNorm && layer.postAttnNorm && layer.postFfnNorm);
+    windows.push_back(layer.window);
+  }
+  EXPECT_THAT(windows, ElementsAre(24, 24, 24, 24, 24, 0, 24));
   EXPECT_THAT(spec.unusedTensors, IsEmpty());
 }
 

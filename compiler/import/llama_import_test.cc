@@ -204,8 +204,7 @@ TEST(LlamaImport, WhatWouldChangeTheAnswerIsRefused) {
               AllOf(HasSubstr("unsupported"), HasSubstr("'llama.expert_count' is 8"), HasSubstr("experts")));
   EXPECT_THAT(refusal(tinyLlama().f32("llama.logit_scale", 0.5F)), HasSubstr("'llama.logit_scale'"));
   EXPECT_THAT(refusal(tinyLlama().boolean("llama.attention.causal", false)), HasSubstr("'llama.attention.causal'"));
-  EXPECT_THAT(refusal(tinyLlama().u32("llama.attention.sliding_window", 32)),
-              AllOf(HasSubstr("'llama.attention.sliding_window' is 32"), HasSubstr("64")));
+  EXPECT_THAT(refusal(tinyLlama().f32("llama.rope.freq_base_swa", 10000)), HasSubstr("'llama.rope.freq_base_swa'"));
   EXPECT_THAT(refusal(tinyLlama().tensor("blk.0.attn_q_norm.weight", {4})), HasSubstr("'blk.0.attn_q_norm.weight'"));
   EXPECT_THAT(refusal(tinyLlama().tensor("blk.1.attn_q.weight", {8, 8})),
               AllOf(HasSubstr("'blk.1.attn_q.weight'"), HasSubstr("block_count")));
@@ -213,6 +212,17 @@ TEST(LlamaImport, WhatWouldChangeTheAnswerIsRefused) {
   neutral.u32("llama.expert_count", 0).f32("llama.logit_scale", 1).boolean("llama.attention.causal", true);
   neutral.u32("llama.attention.sliding_window", 64);
   EXPECT_EQ(refusal(neutral), "accepted");
+}
+
+TEST(LlamaImport, AWindowIsThatOfEveryLayer) {
+  EXPECT_EQ(Imported(tinyLlama()).spec->layers[0].window, 0U);
+  EXPECT_EQ(Imported(tinyLlama().u32("llama.attention.sliding_window", 0)).spec->layers[0].window, 0U);
+  const Imported model(tinyLlama().u32("llama.attention.sliding_window", 32));
+  ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();
+  EXPECT_EQ(model.spec->layers[0].window, 32U);
+  EXPECT_FALSE(model.spec->windowRope.has_value());
+  EXPECT_THAT(refusal(tinyLlama().u64("llama.attention.sliding_window", 1ULL << 31)),
+              HasSubstr("'llama.attention.sliding_window' is 2147483648"));
 }
 
 TEST(LlamaImport, TheAttentionScaleOfTheFileIsUsed) {
@@ -233,7 +243,7 @@ TEST(ModelImport, NoModelIsRefusedWithTheReason) {
   EXPECT_THAT(refusal(tinyLlama().erase("general.architecture")), HasSubstr("'general.architecture' is missing"));
   EXPECT_THAT(refusal(tinyLlama().u32("general.architecture", 1)), HasSubstr("expected string"));
   EXPECT_THAT(refusal(tinyLlama().text("general.architecture", "gpt5")),
-              AllOf(HasSubstr("unsupported"), HasSubstr("'gpt5'"), HasSubstr("known: llama, qwen2")));
+              AllOf(HasSubstr("unsupported"), HasSubstr("'gpt5'"), HasSubstr("known: gemma3, llama, qwen2")));
 }
 
 TEST(ModelImport, TheHashSeesMetadataAndSizeButNotWeights) {

@@ -40,12 +40,20 @@ struct RopeSpec {
   float magnitude = 1.0F;
 };
 
-/// One decoder layer: x += attention(rms_norm(x)); x += ffn(rms_norm(x)).
+/// What the gate of a feed-forward goes through.
+enum class Activation : uint32_t { kSilu = 0, kGeluTanh = 1 };
+
+/// One decoder layer: x += post(attention(rms_norm(x))); x += post(ffn(rms_norm(x))), each post a norm of its own or
+/// nothing.
 struct LayerSpec {
   TensorView attnNorm;  ///< f32 [E]
   LinearSpec q, k, v, o;
-  TensorView ffnNorm;  ///< f32 [E]
+  std::optional<TensorView> qNorm, kNorm;  ///< f32 [headDim], of each head before rope; absent: none
+  std::optional<TensorView> postAttnNorm;  ///< f32 [E]; absent: none
+  TensorView ffnNorm;                      ///< f32 [E]
   LinearSpec gate, up, down;
+  std::optional<TensorView> postFfnNorm;  ///< f32 [E]; absent: none
+  uint32_t window = 0;                    ///< a row sees this many rows, itself included; 0: all before it
 };
 
 struct ModelSpec {
@@ -53,7 +61,7 @@ struct ModelSpec {
   std::string name;          ///< general.name, or the file's name; printable UTF-8
   std::string sourcePath;
   std::vector<std::string> sourceFiles;  ///< every file the weights lie in; the first is sourcePath
-  blob::Hash128 sourceHash{};  ///< of the file's header and metadata and its size
+  blob::Hash128 sourceHash{};            ///< of the file's header and metadata and its size
 
   uint32_t embed = 0;  ///< E
   uint32_t heads = 0;
@@ -64,11 +72,14 @@ struct ModelSpec {
   uint32_t trainedContext = 0;  ///< context_length; 0 when the file does not say
   float normEpsilon = 0;
   float attentionScale = 0;  ///< 1 / sqrt(headDim) unless the file says otherwise
+  float embeddingScale = 1;  ///< of the rows of the embedding, not of a head tied to it
+  Activation activation = Activation::kSilu;
 
   RopeSpec rope;
-  TensorView embedding;            ///< [V, E]
-  TensorView outputNorm;           ///< f32 [E]
-  std::optional<LinearSpec> head;  ///< absent: tied to `embedding`
+  std::optional<RopeSpec> windowRope;  ///< of layers with a window; absent: `rope`
+  TensorView embedding;                ///< [V, E]
+  TensorView outputNorm;               ///< f32 [E]
+  std::optional<LinearSpec> head;      ///< absent: tied to `embedding`
   std::vector<LayerSpec> layers;
 
   std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when there is none

@@ -31,7 +31,6 @@ constexpr RefusedKey kRefused[] = {
     {"rope.scaling.yarn_ext_factor", 0, 1, "a partial yarn"},
     {"rope.scaling.yarn_log_multiplier", 0, 0, "yarn with another magnitude"},
     {"rope.dimension_sections", 0, 0, "a rope of several sections"},
-    {"rope.freq_base_swa", 0, 0, "a second rope for windowed layers"},
 };
 
 // Without a type, a factor means linear scaling (the key's older use, and that of the key scale_linear).
@@ -108,6 +107,19 @@ Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec,
   out.dims = rope.dims;
   out.freqs = std::move(frequencies.freqs);
   out.magnitude = frequencies.magnitude;
+  return out;
+}
+
+Result<RopeSpec> importWindowRope(const ArchitectureKeys& keys, const ModelSpec& spec, double base) {
+  RopeParameters rope;
+  FIRN_ASSIGN_OR_RETURN(rope.dims, keys.count("rope.dimension_count_swa", spec.headDim, spec.rope.dims));
+  if (rope.dims % 2 != 0) {
+    return keys.corruptKey("rope.dimension_count_swa", "is " + std::to_string(rope.dims) + ", expected an even number");
+  }
+  FIRN_ASSIGN_OR_RETURN(rope.base, keys.real("rope.freq_base_swa", {1, kMostBase}, base));
+  RopeSpec out;
+  out.dims = rope.dims;
+  out.freqs = ropeFrequencies(rope).freqs;
   return out;
 }
 

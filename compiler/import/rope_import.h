@@ -12,4 +12,8 @@ namespace firn::import {
 /// refused by name. rope_freqs.weight, where present, divides the frequencies.
 Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec, WeightSource& weights);
 
+/// The rope of layers with a window, never scaled: theta from key rope.freq_base_swa, else `base`. `spec.rope` must be
+/// set.
+Result<RopeSpec> importWindowRope(const ArchitectureKeys& keys, const ModelSpec& spec, double base);
+
 }  // namespace firn::import

@@ -109,8 +109,9 @@ def Graph_LinearOp : Graph_SymbolOp<"linear"> {
 }
 
 def Graph_RmsNormOp : Graph_SymbolOp<"rms_norm"> {
-  let summary = "x / sqrt(mean(x^2) + eps) * w, row by row";
-  let arguments = (ins Graph_Matrix:$input, FlatSymbolRefAttr:$weight, F32Attr:$eps);
+  let summary = "x / sqrt(mean(x^2) + eps) * w, row by row, or each of the `heads` of a row by itself";
+  let arguments = (ins Graph_Matrix:$input, FlatSymbolRefAttr:$weight, F32Attr:$eps,
+                       DefaultValuedAttr<I32Attr, "1">:$heads);
   let results = (outs Graph_Matrix:$result);
   let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
 }
@@ -156,9 +157,11 @@ def Graph_CacheUpdateOp : Graph_PlainOp<"cache_update"> {
 }
 
 def Graph_AttentionOp : Graph_Op<"attention", [Pure, AttrSizedOperandSegments]> {
-  let summary = "softmax(q K^T * scale) V, causal, grouped heads; with a mask once the program is stateless";
+  let summary = "softmax(q K^T * scale) V, causal, grouped heads; with a mask once the program is stateless, and a "
+                "window where it is not 0";
   let arguments = (ins Graph_Matrix:$query, Graph_Cache:$keys, Graph_Cache:$values, Optional<Graph_Mask>:$mask,
-                       Optional<Graph_Count>:$row0, I32Attr:$heads, I32Attr:$kv_heads, F32Attr:$scale);
+                       Optional<Graph_Count>:$row0, I32Attr:$heads, I32Attr:$kv_heads, F32Attr:$scale,
+                       DefaultValuedAttr<I32Attr, "0">:$window);
   let results = (outs Graph_Matrix:$result);
   let assemblyFormat = [{
     $query `,` $keys `,` $values (`mask` $mask^)? (`row0` $row0^)? attr-dict `:` functional-type(operands, results)

@@ -73,10 +73,9 @@ LogicalResult verifyLinear(LinearLike op, const std::string& label, SymbolTableC
   return expectShape(op, label + "_c3", op.getResult(), {rowsOf(op.getInput()), weight.getDimSize(0)});
 }
 
-/// rms_norm and layer_norm. Labels: c1 weight, c2 eps, c3 result.
+/// rms_norm and layer_norm over n columns. Labels: c1 weight, c2 eps, c3 result.
 template <typename Norm>
-LogicalResult verifyNorm(Norm op, const std::string& label, SymbolTableCollection& tables) {
-  const int64_t n = columnsOf(op.getInput());
+LogicalResult verifyNorm(Norm op, const std::string& label, int64_t n, SymbolTableCollection& tables) {
   if (mlir::failed(expectWeight(op, {label + "_c1", op.getWeightAttr(), {n}}, tables))) return mlir::failure();
   if (!isPositive(op.getEps())) {
     return violates(op, label + "_c2") << "found eps " << op.getEpsAttr() << ", expected a finite number above 0";
@@ -127,11 +126,17 @@ LogicalResult LinearOp::verifySymbolUses(SymbolTableCollection& tables) {
 }
 
 LogicalResult RmsNormOp::verifySymbolUses(SymbolTableCollection& tables) {
-  return verifyNorm(*this, "graph.rms_norm", tables);
+  const int64_t columns = columnsOf(getInput());
+  const int64_t heads = static_cast<int32_t>(getHeads());
+  if (heads < 1 || (heads > 1 && (mlir::ShapedType::isDynamic(columns) || columns % heads != 0))) {
+    return violates(*this, "graph.rms_norm_c4")
+           << "found " << columns << " columns for " << heads << " heads, expected a whole number of columns per head";
+  }
+  return verifyNorm(*this, "graph.rms_norm", heads == 1 ? columns : columns / heads, tables);
 }
 
 LogicalResult LayerNormOp::verifySymbolUses(SymbolTableCollection& tables) {
-  if (mlir::failed(verifyNorm(*this, "graph.layer_norm", tables))) return mlir::failure();
+  if (mlir::failed(verifyNorm(*this, "graph.layer_norm", columnsOf(getInput()), tables))) return mlir::failure();
   if (!getBiasAttr()) return mlir::success();
   return expectWeight(*this, {"graph.layer_norm_c4", getBiasAttr(), {columnsOf(getInput())}}, tables);
 }
@@ -237,6 +242,9 @@ LogicalResult AttentionOp::verify() {
   if (!isPositive(getScale())) {
     return violates(*this, "graph.attention_c7")
            << "found scale " << getScaleAttr() << ", expected a finite number above 0";
+  }
+  if (const auto window = static_cast<int32_t>(getWindow()); window < 0) {
+    return violates(*this, "graph.attention_c8") << "found window " << window << ", expected 0 or more";
   }
   return mlir::success();
 }

@@ -11,7 +11,7 @@ constexpr double kGiga = 1e9;
 constexpr double kUnpackRows = 2;
 
 /// Multiply-adds of attention, q.k and p.v. A chunk of m rows is the last of the context when its entry is well chosen,
-/// so its rows see context - m / 2 rows on average.
+/// so its rows see context - m / 2 rows on average, or the window, which is the last attribute.
 double attentionMacs(task::RunOp run, int64_t context) {
   llvm::StringRef op = run.getOp();
   if (op != "cpu.attention" && op != "ref.attention") return 0;
@@ -19,6 +19,8 @@ double attentionMacs(task::RunOp run, int64_t context) {
   double elements = 1;
   for (int64_t dim : query.getDims()) elements *= static_cast<double>(dim);
   double seen = static_cast<double>(context) - static_cast<double>(query.getDims()[0] - 1) / 2;
+  auto window = static_cast<double>(llvm::cast<mlir::IntegerAttr>(run.getValuesAttr().getValue().back()).getInt());
+  if (window > 0) seen = std::min(seen, window);
   return 2 * elements * std::max(1.0, seen);
 }
 

@@ -23,6 +23,9 @@ using mlir::Value;
 constexpr uint64_t kMaxDim = INT32_MAX;
 constexpr size_t kMaxLayers = 4096;
 
+constexpr const char* kRopeName = "rope.freqs";
+constexpr const char* kWindowRopeName = "rope.window_freqs";
+
 /// Builds one module; every step that can fail reports and returns null or failure.
 class GraphBuilder {
  public:
@@ -30,7 +33,8 @@ class GraphBuilder {
       : spec_(spec), builder_(&context), location_(mlir::UnknownLoc::get(&context)) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build() {
-    if (mlir::failed(checkNumbers()) || mlir::failed(checkRope())) return nullptr;
+    if (mlir::failed(checkNumbers()) || mlir::failed(checkRope(spec_.rope))) return nullptr;
+    if (spec_.windowRope && mlir::failed(checkRope(*spec_.windowRope))) return nullptr;
     module_ = mlir::ModuleOp::create(location_);
     (*module_)->setAttr(graph::kModelAttr, cardAttr());
     builder_.setInsertionPointToEnd(module_->getBody());
@@ -67,16 +71,20 @@ class GraphBuilder {
     if (uint64_t{spec_.heads} * spec_.headDim > kMaxDim) {
       return fail("graph.import_c1", "heads x head_dim is above " + std::to_string(kMaxDim));
     }
-    for (float number : {spec_.normEpsilon, spec_.attentionScale}) {
+    for (float number : {spec_.normEpsilon, spec_.attentionScale, spec_.embeddingScale}) {
       if (std::isfinite(number) && number > 0) continue;
-      return fail("graph.import_c1", "norm epsilon or attention scale is " + std::to_string(number) +
+      return fail("graph.import_c1", "norm epsilon, attention scale or embedding scale is " + std::to_string(number) +
                                          ", expected a finite number above 0");
+    }
+    for (const LayerSpec& layer : spec_.layers) {
+      if (layer.window <= kMaxDim) continue;
+      return fail("graph.import_c1",
+                  "a window is " + std::to_string(layer.window) + ", expected at most " + std::to_string(kMaxDim));
     }
     return mlir::success();
   }
 
-  mlir::LogicalResult checkRope() {
-    const import::RopeSpec& rope = spec_.rope;
+  mlir::LogicalResult checkRope(const import::RopeSpec& rope) {
     if (rope.dims < 2 || rope.dims % 2 != 0 || rope.dims > spec_.headDim || rope.freqs.size() != rope.dims / 2) {
       return fail("graph.import_c2", "rope has dims " + std::to_string(rope.dims) + " and " +
                                          std::to_string(rope.freqs.size()) +
@@ -129,16 +137,24 @@ class GraphBuilder {
 
   mlir::LogicalResult declareWeights() {
     const uint64_t e = spec_.embed;
-    auto frequencies = mlir::RankedTensorType::get({spec_.rope.dims / 2}, builder_.getF32Type());
-    builder_.create<graph::WeightOp>(
-        location_, "rope.freqs", frequencies, /*file=*/nullptr,
-        mlir::DenseElementsAttr::get(frequencies, llvm::ArrayRef<float>(spec_.rope.freqs)));
+    declareFrequencies(kRopeName, spec_.rope);
+    if (spec_.windowRope) declareFrequencies(kWindowRopeName, *spec_.windowRope);
     if (mlir::failed(declareWeight("token_embd", spec_.embedding, {spec_.vocab, e}))) return mlir::failure();
     for (size_t i = 0; i < spec_.layers.size(); ++i) {
       if (mlir::failed(declareLayer(layerName(i), spec_.layers[i]))) return mlir::failure();
     }
     if (mlir::failed(declareWeight("output_norm", spec_.outputNorm, {e}))) return mlir::failure();
     return spec_.head ? declareLinear("output", *spec_.head, spec_.vocab, e) : mlir::success();
+  }
+
+  void declareFrequencies(const char* name, const import::RopeSpec& rope) {
+    auto type = mlir::RankedTensorType::get({rope.dims / 2}, builder_.getF32Type());
+    builder_.create<graph::WeightOp>(location_, name, type, /*file=*/nullptr,
+                                     mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(rope.freqs)));
+  }
+
+  mlir::LogicalResult declareNorm(const std::string& name, const std::optional<TensorView>& norm, uint64_t n) {
+    return norm ? declareWeight(name, *norm, {n}) : mlir::success();
   }
 
   mlir::LogicalResult declareLayer(const std::string& name, const LayerSpec& layer) {
@@ -149,11 +165,15 @@ class GraphBuilder {
                             mlir::succeeded(declareLinear(name + "attn_q", layer.q, qWidth, e)) &&
                             mlir::succeeded(declareLinear(name + "attn_k", layer.k, kvWidth, e)) &&
                             mlir::succeeded(declareLinear(name + "attn_v", layer.v, kvWidth, e)) &&
+                            mlir::succeeded(declareNorm(name + "attn_q_norm", layer.qNorm, spec_.headDim)) &&
+                            mlir::succeeded(declareNorm(name + "attn_k_norm", layer.kNorm, spec_.headDim)) &&
                             mlir::succeeded(declareLinear(name + "attn_output", layer.o, e, qWidth)) &&
+                            mlir::succeeded(declareNorm(name + "post_attention_norm", layer.postAttnNorm, e)) &&
                             mlir::succeeded(declareWeight(name + "ffn_norm", layer.ffnNorm, {e})) &&
                             mlir::succeeded(declareLinear(name + "ffn_gate", layer.gate, spec_.ffn, e)) &&
                             mlir::succeeded(declareLinear(name + "ffn_up", layer.up, spec_.ffn, e)) &&
-                            mlir::succeeded(declareLinear(name + "ffn_down", layer.down, e, spec_.ffn));
+                            mlir::succeeded(declareLinear(name + "ffn_down", layer.down, e, spec_.ffn)) &&
+                            mlir::succeeded(declareNorm(name + "post_ffw_norm", layer.postFfnNorm, e));
     return mlir::success(isDeclared);
   }
 
@@ -176,6 +196,10 @@ class GraphBuilder {
     Value ids = block->addArgument(list, location_);
     positions_ = block->addArgument(list, location_);
     Value x = builder_.create<graph::EmbedOp>(named("token_embd"), matrix(spec_.embed), ids, symbol("token_embd"));
+    if (spec_.embeddingScale != 1) {
+      x = builder_.create<graph::ScaleOp>(named("embd_scale"), x.getType(), x,
+                                          builder_.getF32FloatAttr(spec_.embeddingScale));
+    }
     for (size_t i = 0; i < spec_.layers.size(); ++i) x = buildFfn(i, buildAttention(i, x));
     Value normed = norm("output_norm", x);
     const bool isTied = !spec_.head.has_value();
@@ -185,41 +209,55 @@ class GraphBuilder {
     builder_.create<graph::ReturnOp>(location_, logits);
   }
 
-  /// x + W_o attention(rope(W_q n), cache of rope(W_k n), cache of W_v n) with n = rms_norm(x).
+  /// x + W_o attention(rope(W_q n), cache of rope(W_k n), cache of W_v n) with n = rms_norm(x); norms of the heads of q
+  /// and k, and of what is added, where the layer has them.
   Value buildAttention(size_t index, Value x) {
     const LayerSpec& layer = spec_.layers[index];
     const std::string name = layerName(index);
     const int64_t qWidth = int64_t{spec_.heads} * spec_.headDim;
     const int64_t kvWidth = int64_t{spec_.kvHeads} * spec_.headDim;
     Value n = norm(name + "attn_norm", x);
-    Value q = rope(linear(name + "attn_q", n, layer.q, qWidth), spec_.heads);
-    Value k = rope(linear(name + "attn_k", n, layer.k, kvWidth), spec_.kvHeads);
+    Value q = linear(name + "attn_q", n, layer.q, qWidth);
+    if (layer.qNorm) q = norm(name + "attn_q_norm", q, spec_.heads);
+    q = rope(layer, q, spec_.heads);
+    Value k = linear(name + "attn_k", n, layer.k, kvWidth);
+    if (layer.kNorm) k = norm(name + "attn_k_norm", k, spec_.kvHeads);
+    k = rope(layer, k, spec_.kvHeads);
     Value v = linear(name + "attn_v", n, layer.v, kvWidth);
     Value keys = throughState("kv.k." + std::to_string(index), k);
     Value values = throughState("kv.v." + std::to_string(index), v);
     Value a = builder_.create<graph::AttentionOp>(named(name + "attn"), matrix(qWidth), q, keys, values,
                                                   /*mask=*/nullptr, /*row0=*/nullptr, spec_.heads, spec_.kvHeads,
-                                                  llvm::APFloat(spec_.attentionScale));
+                                                  llvm::APFloat(spec_.attentionScale), layer.window);
     Value o = linear(name + "attn_output", a, layer.o, spec_.embed);
+    if (layer.postAttnNorm) o = norm(name + "post_attention_norm", o);
     return builder_.create<graph::AddOp>(named(name + "attn_add"), x.getType(), x, o);
   }
 
-  /// x + W_down(silu(W_gate n) * W_up n) with n = rms_norm(x).
+  /// x + W_down(act(W_gate n) * W_up n) with n = rms_norm(x), and a norm of what is added where the layer has one.
   Value buildFfn(size_t index, Value x) {
     const LayerSpec& layer = spec_.layers[index];
     const std::string name = layerName(index);
     Value n = norm(name + "ffn_norm", x);
     Value gate = linear(name + "ffn_gate", n, layer.gate, spec_.ffn);
     Value up = linear(name + "ffn_up", n, layer.up, spec_.ffn);
-    Value silu = builder_.create<graph::SiluOp>(named(name + "ffn_silu"), gate.getType(), gate);
-    Value product = builder_.create<graph::MulOp>(named(name + "ffn_mul"), gate.getType(), silu, up);
+    Value gated = activation(name, gate);
+    Value product = builder_.create<graph::MulOp>(named(name + "ffn_mul"), gate.getType(), gated, up);
     Value down = linear(name + "ffn_down", product, layer.down, spec_.embed);
+    if (layer.postFfnNorm) down = norm(name + "post_ffw_norm", down);
     return builder_.create<graph::AddOp>(named(name + "ffn_add"), x.getType(), x, down);
   }
 
-  Value norm(const std::string& name, Value x) {
+  Value activation(const std::string& name, Value gate) {
+    if (spec_.activation == import::Activation::kSilu) {
+      return builder_.create<graph::SiluOp>(named(name + "ffn_silu"), gate.getType(), gate);
+    }
+    return builder_.create<graph::GeluOp>(named(name + "ffn_gelu"), gate.getType(), gate, builder_.getBoolAttr(true));
+  }
+
+  Value norm(const std::string& name, Value x, uint32_t heads = 1) {
     return builder_.create<graph::RmsNormOp>(named(name), x.getType(), x, symbol(name),
-                                             builder_.getF32FloatAttr(spec_.normEpsilon));
+                                             builder_.getF32FloatAttr(spec_.normEpsilon), count(heads));
   }
 
   Value linear(const std::string& name, Value x, const LinearSpec& spec, int64_t width) {
@@ -227,13 +265,15 @@ class GraphBuilder {
                                             spec.bias ? symbol(name + ".bias") : nullptr);
   }
 
-  Value rope(Value x, uint32_t heads) {
-    auto pairing = graph::RopePairingAttr::get(
-        builder_.getContext(), spec_.rope.pairing == import::RopePairing::kInterleaved ? graph::RopePairing::Interleaved
-                                                                                       : graph::RopePairing::HalfSplit);
-    return builder_.create<graph::RopeOp>(x.getLoc(), x.getType(), x, positions_, symbol("rope.freqs"), pairing,
-                                          count(heads), count(spec_.rope.dims),
-                                          builder_.getF32FloatAttr(spec_.rope.magnitude));
+  Value rope(const LayerSpec& layer, Value x, uint32_t heads) {
+    const bool isWindowed = layer.window != 0 && spec_.windowRope;
+    const import::RopeSpec& spec = isWindowed ? *spec_.windowRope : spec_.rope;
+    auto pairing = graph::RopePairingAttr::get(builder_.getContext(), spec.pairing == import::RopePairing::kInterleaved
+                                                                          ? graph::RopePairing::Interleaved
+                                                                          : graph::RopePairing::HalfSplit);
+    return builder_.create<graph::RopeOp>(x.getLoc(), x.getType(), x, positions_,
+                                          symbol(isWindowed ? kWindowRopeName : kRopeName), pairing, count(heads),
+                                          count(spec.dims), builder_.getF32FloatAttr(spec.magnitude));
   }
 
   Value throughState(const std::string& state, Value rows) {

@@ -67,6 +67,35 @@ ModelSpec tinyLlama(size_t layers) {
   return spec;
 }
 
+/// The model of test/Inputs/tiny_gemma3.mlir: layer 0 has a window, layer 1 sees all.
+ModelSpec tinyGemma3() {
+  ModelSpec spec = tinyLlama(2);
+  spec.architecture = "gemma3";
+  spec.headDim = 32;
+  spec.embeddingScale = 8;
+  spec.activation = import::Activation::kGeluTanh;
+  spec.rope = {.pairing = import::RopePairing::kHalfSplit, .dims = 32, .freqs = {}, .magnitude = 1};
+  spec.windowRope = spec.rope;
+  for (int i = 0; i < 16; ++i) {
+    spec.windowRope->freqs.push_back(1.0F / static_cast<float>(1 << i));
+    spec.rope.freqs.push_back(0.5F / static_cast<float>(1 << i));
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string block = "blk." + std::to_string(i) + ".";
+    import::LayerSpec& layer = spec.layers[i];
+    layer.q = linear(block + "attn_q", 128, 64);
+    layer.k = linear(block + "attn_k", 64, 64);
+    layer.v = linear(block + "attn_v", 64, 64);
+    layer.o = linear(block + "attn_output", 64, 128);
+    layer.qNorm = tensor(block + "attn_q_norm.weight", DType::kF32, {32});
+    layer.kNorm = tensor(block + "attn_k_norm.weight", DType::kF32, {32});
+    layer.postAttnNorm = tensor(block + "post_attention_norm.weight", DType::kF32, {64});
+    layer.postFfnNorm = tensor(block + "post_ffw_norm.weight", DType::kF32, {64});
+    layer.window = i == 0 ? 24 : 0;
+  }
+  return spec;
+}
+
 std::string textOf(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -94,13 +123,15 @@ class ImportModel : public ::testing::Test {
   mlir::ScopedDiagnosticHandler handler;
 };
 
-TEST_F(ImportModel, BuildsTheGraphOfTheLitTests) {
-  mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(tinyLlama(2), context);
-  ASSERT_TRUE(module) << errors;
-  auto expected = mlir::parseSourceFile<mlir::ModuleOp>("compiler/passes/test/Inputs/tiny_llama.mlir",
-                                                        mlir::ParserConfig(&context));
-  ASSERT_TRUE(expected) << errors;
-  EXPECT_EQ(textOf(*module), textOf(*expected));
+TEST_F(ImportModel, BuildsTheGraphsOfTheLitTests) {
+  for (const ModelSpec& spec : {tinyLlama(2), tinyGemma3()}) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(spec, context);
+    ASSERT_TRUE(module) << errors;
+    auto expected = mlir::parseSourceFile<mlir::ModuleOp>(
+        "compiler/passes/test/Inputs/tiny_" + spec.architecture + ".mlir", mlir::ParserConfig(&context));
+    ASSERT_TRUE(expected) << errors;
+    EXPECT_EQ(textOf(*module), textOf(*expected));
+  }
 }
 
 TEST_F(ImportModel, OwnHeadBiasesAndPairingAreUsedWhereTheSpecHasThem) {
@@ -146,9 +177,27 @@ TEST_F(ImportModel, RefusesHyperParametersOutOfRange) {
     spec.attentionScale = bad;
     expectRefused(spec, "graph.import_c1");
     spec = tinyLlama(1);
+    spec.embeddingScale = bad;
+    expectRefused(spec, "graph.import_c1");
+    spec = tinyLlama(1);
     spec.rope.magnitude = bad;
     expectRefused(spec, "graph.rope_c6");
   }
+}
+
+TEST_F(ImportModel, RefusesWhatLayersOfTwoKindsHaveWrong) {
+  ModelSpec spec = tinyGemma3();
+  spec.layers[0].window = 1U << 31;
+  expectRefused(spec, "graph.import_c1: tiny.gguf: a window is 2147483648");
+  spec = tinyGemma3();
+  spec.windowRope->dims = 34;
+  expectRefused(spec, "graph.import_c2");
+  spec = tinyGemma3();
+  spec.layers[1].qNorm->dims = {64};
+  expectRefused(spec, "graph.import_c3: tiny.gguf: tensor \"blk.1.attn_q_norm.weight\"");
+  spec = tinyGemma3();
+  spec.layers[1].postFfnNorm->dims = {32};
+  expectRefused(spec, "graph.import_c3: tiny.gguf: tensor \"blk.1.post_ffw_norm.weight\"");
 }
 
 TEST_F(ImportModel, RefusesARopeThatDoesNotFit) {

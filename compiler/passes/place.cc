@@ -22,18 +22,28 @@ std::string referenceSupport(mlir::Operation* op) {
   return {};
 }
 
-/// The cpu has one kernel for silu and mul together, as a gated FFN uses them.
+/// True when `op` is the activation of a gate that is then multiplied: the cpu has one kernel for both.
+bool isGate(mlir::Operation* op) {
+  auto gelu = llvm::dyn_cast_or_null<graph::GeluOp>(op);
+  if (!llvm::isa_and_nonnull<graph::SiluOp>(op) && !(gelu && gelu.getTanh())) return false;
+  if (!op->hasOneUse()) return false;
+  auto mul = llvm::dyn_cast<graph::MulOp>(*op->getUsers().begin());
+  return mul && mul.getLhs() == op->getResult(0);
+}
+
 std::string cpuSupport(mlir::Operation* op) {
   if (llvm::isa<graph::EmbedOp, graph::HeadOp, graph::LinearOp, graph::RmsNormOp, graph::RopeOp, graph::CacheUpdateOp,
                 graph::AttentionOp, graph::AddOp>(op)) {
     return {};
   }
-  if (auto silu = llvm::dyn_cast<graph::SiluOp>(op)) {
-    const bool feedsMul = silu->hasOneUse() && llvm::isa<graph::MulOp>(*silu->getUsers().begin());
-    return feedsMul ? "" : "it has silu only as silu(gate) * up";
-  }
+  if (llvm::isa<graph::SiluOp>(op)) return isGate(op) ? "" : "it has silu only as silu(gate) * up";
+  if (llvm::isa<graph::GeluOp>(op)) return isGate(op) ? "" : "it has gelu only in the tanh form, as gelu(gate) * up";
   if (auto mul = llvm::dyn_cast<graph::MulOp>(op)) {
-    return mul.getLhs().getDefiningOp<graph::SiluOp>() ? "" : "it has mul only as silu(gate) * up";
+    return isGate(mul.getLhs().getDefiningOp()) ? "" : "it has mul only as silu(gate) * up or gelu(gate) * up";
+  }
+  if (auto scale = llvm::dyn_cast<graph::ScaleOp>(op)) {
+    const bool isOfRows = scale.getInput().hasOneUse() && scale.getInput().getDefiningOp<graph::EmbedOp>();
+    return isOfRows ? "" : "it has scale only of the rows of an embedding";
   }
   return "it has no kernel for it";
 }

@@ -29,7 +29,7 @@ struct ValueState {
     kSplit,       ///< lane l has columns ranges[l]: lanes[l]; lanes without columns have none
     kPartial,     ///< the sum over the first dimension of `partials` f32[count, m, n]
     kSum,         ///< lanes[l] + the sum of `partials`, not added yet; lanes[l] will hold the result
-    kSilu,        ///< silu of `source`'s operand, computed together with the op that uses it
+    kGate,        ///< an activation of `source`'s operand, computed together with the op that uses it
     kCache,       ///< a K or V cache: `cache` [kvHeads, T, d]
     kSymbol,      ///< an input of the entry: lanes[0]
   };

@@ -34,6 +34,13 @@ Tensor Tensor::heads(int64_t headDim) const {
   return split;
 }
 
+Tensor Tensor::asPartial() const {
+  Tensor one = *this;
+  one.dims = {1, dims[0], dims[1]};
+  one.strides = {dims[0] * strides[0], strides[0], strides[1]};
+  return one;
+}
+
 Tensor Tensor::slice(int64_t first, int64_t count) const {
   Tensor part = *this;
   part.offset += static_cast<uint64_t>(first * strides.front()) * elementBytes(dtype);

@@ -30,6 +30,8 @@ struct Tensor {
   Tensor columns(int64_t first, int64_t count) const;
   /// [m, n] seen as [m, n / d, d].
   Tensor heads(int64_t headDim) const;
+  /// [m, n] seen as [1, m, n].
+  Tensor asPartial() const;
   /// Elements [first, first + count) of dimension 0. Not for panels.
   Tensor slice(int64_t first, int64_t count) const;
   /// Element `index` of dimension 0, which disappears.

@@ -26,4 +26,8 @@ inline constexpr float kMinGroupMagnitude = 0x1p-100F;
 inline constexpr float kExpLow = -104.0F;
 inline constexpr float kExpHigh = 88.7228317F;
 
+/// The tanh form of gelu is g / (1 + exp(-g (kGeluLinear + kGeluCubic g^2))): 2 sqrt(2/pi), and that times 0.044715.
+inline constexpr float kGeluLinear = 1.59576912F;
+inline constexpr float kGeluCubic = 0.0713548163F;
+
 }  // namespace firn::cpu

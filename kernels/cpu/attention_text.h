@@ -39,18 +39,28 @@ struct Block {
 
 /// kAttentionRows query vectors at most that see the same rows of a block.
 struct QueryTile {
-  size_t first;      ///< vector u is head u % heads of row u / heads
-  int32_t limit;     ///< sees rows start .. start + limit - 1 where the mask is set
-  uint32_t visible;  ///< how many
+  size_t first;           ///< vector u is head u % heads of row u / heads
+  int32_t begin;          ///< sees rows start + begin .. start + limit - 1 where the mask is set
+  int32_t limit;          ///< 0: the block is in its future
+  uint32_t firstVisible;  ///< index of the first of them among the visible rows of the block
+  uint32_t lastVisible;   ///< one behind the last
 };
+
+/// First row that query row `row` may see: of its window, or 0.
+FIRN_INLINE size_t firstSeen(const AttentionArgs& args, size_t row) {
+  const size_t next = args.row0 + row + 1;
+  return args.window == 0 || next < args.window ? 0 : next - args.window;
+}
 
 FIRN_INLINE bool scanBlock(const AttentionArgs& args, size_t start, Block& block) {
   block.start = start;
   block.visible = 0;
   // Rows after the last query row are in the future of all.
   const size_t end = size_t{args.row0} + args.rows < args.context ? size_t{args.row0} + args.rows : args.context;
+  // Rows before the window of the first query row are before that of all.
+  const size_t begin = firstSeen(args, 0);
   for (size_t j = 0; j < kBlock; ++j) {
-    const bool seen = start + j < end && args.mask[start + j] != 0;
+    const bool seen = start + j >= begin && start + j < end && args.mask[start + j] != 0;
     block.index[j] = seen ? static_cast<int32_t>(j) : kNeverSeen;
     block.visibleBefore[j] = static_cast<uint8_t>(block.visible);
     if (seen) block.visibleRow[block.visible++] = static_cast<uint8_t>(j);
@@ -107,17 +117,20 @@ FIRN_INLINE void blockSoftmax(const HeadGroup& group, const Block& block, const 
   const F32 lowest = splat(-__builtin_inff());
   const F32 scale = splat(group.args.scale);
   F32 largest = lowest;
+  const size_t begin = static_cast<size_t>(tile.begin) / 16 * 16;
   const size_t end = static_cast<size_t>(tile.limit);
-  for (size_t j = 0; j < end; j += 16) {
+  for (size_t j = begin; j < end; j += 16) {
     const float* k = group.blockK + j * group.paddedDim;
     const F32 score = mul(scoreRows(group.query, k, group.paddedDim), scale);
-    const F32 seen = ifLessInt(loadInt(block.index + j), splatInt(tile.limit), score, lowest);
+    const I32 index = loadInt(block.index + j);
+    const F32 notBefore = ifLessInt(index, splatInt(tile.begin), lowest, score);
+    const F32 seen = ifLessInt(index, splatInt(tile.limit), notBefore, lowest);
     store(partial.weights + j, seen);
     largest = ifLess(largest, seen, seen, largest);
   }
   partial.max = maximum(largest);
   F32 lanes = splat(0);
-  for (size_t j = 0; j < end; j += 16) {
+  for (size_t j = begin; j < end; j += 16) {
     const F32 weight = exp(sub(load(partial.weights + j), splat(partial.max)));
     store(partial.weights + j, weight);
     lanes = add(lanes, weight);
@@ -158,7 +171,7 @@ FIRN_INLINE void mergeValues(const HeadGroup& group, const Block& block, const Q
   for (int t = 0; t < kRows; ++t) {
     for (int c = 0; c < kVectors; ++c) acc[t][c] = splat(0);
   }
-  for (uint32_t i = 0; i < tile.visible; ++i) {
+  for (uint32_t i = tile.firstVisible; i < tile.lastVisible; ++i) {
     const float* v = group.blockV + i * group.paddedDim + d;
     const size_t j = block.visibleRow[i];
     F32 values[kVectors];
@@ -215,7 +228,11 @@ FIRN_INLINE QueryTile rowView(const AttentionArgs& args, const Block& block, siz
   const size_t last = args.row0 + row;  // the row itself
   const size_t below = last < block.start ? 0 : last - block.start + 1;
   const size_t limit = below < kBlock ? below : kBlock;
-  return {0, static_cast<int32_t>(limit), block.visibleBefore[limit]};
+  const size_t first = firstSeen(args, row);
+  const size_t before = first < block.start ? 0 : first - block.start;
+  const size_t begin = before < limit ? before : limit;
+  return {0, static_cast<int32_t>(begin), static_cast<int32_t>(limit), block.visibleBefore[begin],
+          block.visibleBefore[limit]};
 }
 
 /// All query vectors over one block, as many together as see the same rows.
@@ -230,10 +247,10 @@ void attendBlock(const HeadGroup& group, const Block& block) {
     size_t count = 1;
     while (count < kAttentionRows && u + count < vectors) {
       const QueryTile next = rowView(args, block, (u + count) / group.heads);
-      if (next.limit != tile.limit) break;
+      if (next.begin != tile.begin || next.limit != tile.limit) break;
       ++count;
     }
-    if (tile.visible > 0) attendUpTo<kAttentionRows>(group, block, tile, count);
+    if (tile.firstVisible < tile.lastVisible) attendUpTo<kAttentionRows>(group, block, tile, count);
     u += count;
   }
 }
@@ -256,7 +273,7 @@ void attendHeadGroup(const HeadGroup& group) {
   for (size_t u = 0; u < size_t{args.rows} * group.heads; ++u) group.sums[u] = 0;
   Block block;
   const size_t end = size_t{args.row0} + args.rows < args.context ? size_t{args.row0} + args.rows : args.context;
-  for (size_t start = 0; start < end; start += kBlock) {
+  for (size_t start = firstSeen(args, 0) / kBlock * kBlock; start < end; start += kBlock) {
     if (!scanBlock(args, start, block)) continue;
     loadBlock(group, block);
     attendBlock(group, block);

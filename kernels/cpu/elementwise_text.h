@@ -1,4 +1,5 @@
-// silu_mul, add_partials, copy and kv_write: kernels without sums. Kernel text: included after a vector header.
+// silu_mul, gelu_mul, scale, add_partials, copy and kv_write: kernels without sums. Kernel text: included after a
+// vector header.
 #pragma once
 
 #include "kernels/cpu/exp_text.h"
@@ -19,6 +20,34 @@ void siluMul(const SiluMulArgs& args) {
       const F32 g = loadN(gate + j, n);
       const F32 silu = div(g, add(splat(1), exp(negate(g))));
       storeN(out + j, mul(silu, loadN(up + j, n)), n);
+    }
+  }
+}
+
+/// The tanh form by way of (1 + tanh z) / 2 = 1 / (1 + exp(-2 z)), which cancels nothing (docs/arithmetic.md).
+void geluMul(const GeluMulArgs& args) {
+  for (uint32_t i = 0; i < args.rows; ++i) {
+    const float* gate = args.gate.data + i * args.gate.rowStride;
+    const float* up = args.up.data + i * args.up.rowStride;
+    float* out = args.out.data + i * args.out.rowStride;
+    for (size_t j = 0; j < args.columns; j += 16) {
+      const size_t n = lanesAt(j, args.columns);
+      const F32 g = loadN(gate + j, n);
+      const F32 twoZ = mul(g, fma(mul(g, g), splat(kGeluCubic), splat(kGeluLinear)));
+      const F32 gelu = div(g, add(splat(1), exp(negate(twoZ))));
+      storeN(out + j, mul(gelu, loadN(up + j, n)), n);
+    }
+  }
+}
+
+void scaleRows(const ScaleArgs& args) {
+  const F32 factor = splat(args.factor);
+  for (uint32_t i = 0; i < args.rows; ++i) {
+    const float* in = args.in.data + i * args.in.rowStride;
+    float* out = args.out.data + i * args.out.rowStride;
+    for (size_t j = 0; j < args.columns; j += 16) {
+      const size_t n = lanesAt(j, args.columns);
+      storeN(out + j, mul(loadN(in + j, n), factor), n);
     }
   }
 }

@@ -146,7 +146,8 @@ struct KvWriteArgs {
   uint32_t headDim;
 };
 
-/// cpu.attention of q[rows, heads, headDim] over cache rows r in 0 .. context - 1 with mask[r] != 0 and r <= row0 + i.
+/// cpu.attention of q[rows, heads, headDim] over cache rows r in 0 .. context - 1 with mask[r] != 0 and r <= row0 + i
+/// and, where there is a window, row0 + i - r < window.
 /// Head h uses KV head (firstHead + h) / group - firstHead / group. Rows of K and V that row i cannot see have no
 /// influence on it, NaN or not. A row that sees nothing gives zeros.
 struct AttentionArgs {
@@ -169,7 +170,8 @@ struct AttentionArgs {
   uint32_t heads;
   uint32_t headDim;
   uint32_t firstHead;
-  uint32_t group;  ///< query heads per KV head, >= 1
+  uint32_t group;   ///< query heads per KV head, >= 1
+  uint32_t window;  ///< 0: none
 };
 
 /// fp32 elements of workspace that an attention of at most `rows` rows needs. Does not depend on context.
@@ -182,6 +184,24 @@ struct SiluMulArgs {
   Rows out;  ///< may be gate or up
   uint32_t rows;
   uint32_t columns;
+};
+
+/// cpu.gelu_mul: out = gelu(gate) * up, gelu in the tanh form.
+struct GeluMulArgs {
+  ConstRows gate;
+  ConstRows up;
+  Rows out;  ///< may be gate or up
+  uint32_t rows;
+  uint32_t columns;
+};
+
+/// cpu.scale: out = in * factor.
+struct ScaleArgs {
+  ConstRows in;
+  Rows out;  ///< may be `in`
+  uint32_t rows;
+  uint32_t columns;
+  float factor;
 };
 
 /// cpu.add_partials: x += ((p[0] + p[1]) + ...) over `partials` matrices, partialStride elements apart.
@@ -214,6 +234,8 @@ struct CpuKernels {
   void (*kvWrite)(const KvWriteArgs&);
   void (*attention)(const AttentionArgs&);
   void (*siluMul)(const SiluMulArgs&);
+  void (*geluMul)(const GeluMulArgs&);
+  void (*scale)(const ScaleArgs&);
   void (*addPartials)(const AddPartialsArgs&);
   void (*copy)(const CopyArgs&);
   /// y[i] = exp(x[i]) as silu and attention compute it; for tests and for tools that must agree with them.

@@ -25,6 +25,8 @@ constexpr CpuKernels makeTable(InstructionSet isa) {
           .kvWrite = kvWrite,
           .attention = attention,
           .siluMul = siluMul,
+          .geluMul = geluMul,
+          .scale = scaleRows,
           .addPartials = addPartials,
           .copy = copy,
           .exp = expKernel};

@@ -1,5 +1,6 @@
 // attention: out[i, h, :] = sum_r p[r] * V[g(h), r, :] with p = softmax_r(scale * q[i, h, :] . K[g(h), r, :]) over the
-// cache rows r that row i sees: mask[r] != 0 and r <= row0 + i and r < context. Query head h uses KV head
+// cache rows r that row i sees: mask[r] != 0 and r <= row0 + i and r < context, and, where there is a window,
+// row0 + i - r < window (Beltagy et al., "Longformer", 2020). Query head h uses KV head
 // g(h) = h / (heads / kvHeads). Source: Vaswani et al., "Attention Is All You Need", 2017; grouped heads: Ainslie et
 // al., "GQA", 2023.
 // Rows that are not seen are never read, so they may hold anything (NaN too). A row that sees nothing gives zeros.
@@ -19,7 +20,8 @@ struct AttentionArgs {
   ConstHeads values;              ///< the same
   const uint8_t* mask = nullptr;  ///< context values
   uint64_t context = 0;
-  uint64_t row0 = 0;  ///< cache row of query row 0
+  uint64_t row0 = 0;    ///< cache row of query row 0
+  uint64_t window = 0;  ///< rows that a row sees, itself included; 0: all before it
   float scale = 0;
   Heads out;  ///< [m, heads, d]; must not overlap the inputs
 };

@@ -28,14 +28,15 @@ class Problem {
   static constexpr uint32_t kCacheRows = 320;
 
   std::vector<uint8_t>& mask() { return mask_; }
+  void setWindow(uint32_t window) { window_ = window; }
   Random& random() { return random_; }
   uint32_t headDim() const { return headDim_; }
 
-  /// Fills what no query row of row0 .. row0 + rows - 1 can see with `half`, in K and V.
-  void poison(uint32_t end, uint16_t half) {
+  /// Fills the rows before `begin`, from `end` on, and those that the mask hides with `half`, in K and V.
+  void poison(uint32_t end, uint16_t half, uint32_t begin = 0) {
     for (size_t at = 0; at < k_.size(); ++at) {
       const size_t row = at / headDim_ % kCacheRows;
-      if (row >= end || mask_[row] == 0) k_[at] = v_[at] = half;
+      if (row < begin || row >= end || mask_[row] == 0) k_[at] = v_[at] = half;
     }
   }
 
@@ -76,7 +77,8 @@ class Problem {
                             .heads = heads,
                             .headDim = headDim_,
                             .firstHead = range.firstHead,
-                            .group = group});
+                            .group = group,
+                            .window = window_});
     EXPECT_EQ(workspace[need], 4711) << "workspace overrun";
     EXPECT_EQ(out.back(), 4711) << "output overrun";
     out.pop_back();
@@ -106,7 +108,7 @@ class Problem {
     std::vector<double> scores(kCacheRows, -INFINITY);
     double max = -INFINITY;
     for (uint32_t r = 0; r < std::min(context, row + 1); ++r) {
-      if (mask_[r] == 0) continue;
+      if (mask_[r] == 0 || (window_ > 0 && row - r >= window_)) continue;
       double dot = 0;
       for (uint32_t d = 0; d < headDim_; ++d) {
         dot += q_[(size_t{row} * heads_ + head) * headDim_ + d] * value(k_, r, d);
@@ -130,6 +132,7 @@ class Problem {
   uint32_t heads_;
   uint32_t kvHeads_;
   uint32_t headDim_;
+  uint32_t window_ = 0;
   Random random_;
   std::vector<uint16_t> k_, v_;
   std::vector<float> q_;
@@ -147,7 +150,7 @@ class Attention : public testing::TestWithParam<Shape> {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Attention,
                          testing::Values(Shape{1, 1, 2}, Shape{3, 1, 16}, Shape{6, 2, 64}, Shape{4, 4, 20},
-                                         Shape{10, 2, 32}, Shape{4, 2, 80}, Shape{2, 1, 130}),
+                                         Shape{10, 2, 32}, Shape{4, 2, 80}, Shape{2, 1, 130}, Shape{4, 1, 256}),
                          [](const auto& info) {
                            return "h" + std::to_string(info.param.heads) + "_kv" + std::to_string(info.param.kvHeads) +
                                   "_d" + std::to_string(info.param.headDim);
@@ -233,6 +236,50 @@ TEST_P(Attention, ALaterRowsPoisonDoesNotReachEarlierRows) {
     const std::vector<float> out = poisoned.run(isa, {120, 30, 192});
     ASSERT_EQ(firstDifference(std::span(clean).first(20 * rowFloats), std::span(out).first(20 * rowFloats)), -1);
     for (size_t at = 20 * rowFloats; at < out.size(); ++at) ASSERT_TRUE(std::isnan(out[at]));
+  }
+}
+
+TEST_P(Attention, WindowsNearExactAndSameBitsHoweverTheyAreCut) {
+  const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
+  for (const uint32_t window : {1U, 16U, 17U, 64U, 65U, 1000U}) {
+    Problem problem = make(7);
+    problem.setWindow(window);
+    for (uint32_t r = 30; r < 130; r += 3) problem.mask()[r] = 0;
+    const Problem::Range whole{0, 130, 192};
+    const std::vector<float> all = problem.run(InstructionSet::kPortable, whole);
+    problem.expectNear(whole, all);
+    for (const InstructionSet isa : supportedSets()) {
+      uint32_t first = 0;
+      for (const uint32_t count : {1U, 15U, 16U, 33U, 1U, 64U}) {
+        const auto expected = std::span(all).subspan(first * rowFloats, count * rowFloats);
+        for (const uint32_t context : {first + count, Problem::kCacheRows}) {
+          ASSERT_EQ(firstDifference(expected, problem.run(isa, {first, count, context})), -1)
+              << instructionSetName(isa) << " window " << window << " rows " << first << " + " << count;
+        }
+        first += count;
+      }
+    }
+  }
+}
+
+TEST_P(Attention, PoisonBeforeTheWindowChangesNothing) {
+  for (const uint32_t window : {1U, 20U, 64U, 90U}) {
+    Problem problem = make(8);
+    problem.setWindow(window);
+    const Problem::Range range{150, 5, Problem::kCacheRows};
+    const uint32_t begin = 151 - window;  // the first row that row 150 sees
+    for (const InstructionSet isa : supportedSets()) {
+      const std::vector<float> clean = problem.run(isa, range);
+      Problem poisoned = problem;
+      poisoned.poison(155, kHalfNan, begin);
+      ASSERT_EQ(firstDifference(clean, poisoned.run(isa, range)), -1) << window;
+      // One row more is seen by row 150 and no other.
+      poisoned.poison(155, kHalfNan, begin + 1);
+      const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
+      const std::vector<float> out = poisoned.run(isa, range);
+      ASSERT_EQ(firstDifference(std::span(clean).subspan(rowFloats), std::span(out).subspan(rowFloats)), -1) << window;
+      for (size_t at = 0; at < rowFloats; ++at) ASSERT_TRUE(std::isnan(out[at]));
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// embed, rms_norm, rope, kv_write, silu_mul, add_partials and copy: oracles in double precision or exact, the same bits
-// on every instruction set, nothing written outside.
+// embed, rms_norm, rope, kv_write, silu_mul, gelu_mul, scale, add_partials and copy: oracles in double precision or
+// exact, the same bits on every instruction set, nothing written outside.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,6 +187,75 @@ TEST(SiluMul, ExtremeGates) {
     EXPECT_EQ(out[3], 0);
     EXPECT_EQ(out[4], 0);
     EXPECT_EQ(out[5], 3e38F);
+  }
+}
+
+TEST(GeluMul, WithinBoundAndSameBits) {
+  Random random(14);
+  for (const uint32_t columns : kWidths) {
+    const size_t stride = columns + 1;
+    std::vector<float> gate = random.normals(2 * stride, 3);
+    const std::vector<float> up = random.normals(2 * stride);
+    gate[0] = 0;
+    std::vector<float> portable;
+    for (const InstructionSet isa : supportedSets()) {
+      std::vector<float> out(2 * stride, kCanary);
+      kernels(isa).geluMul({.gate = {gate.data(), stride},
+                            .up = {up.data(), stride},
+                            .out = {out.data(), stride},
+                            .rows = 2,
+                            .columns = columns});
+      if (portable.empty()) portable = out;
+      ASSERT_EQ(firstDifference(portable, out), -1);
+      expectCanaries(out, stride, 2, columns);
+      for (size_t i = 0; i < 2; ++i) {
+        for (uint32_t j = 0; j < columns; ++j) {
+          const double g = gate[i * stride + j];
+          const double twoZ = 2 * std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g);
+          const double exact = g / (1 + std::exp(-twoZ)) * up[i * stride + j];
+          // Rounding of 2 z, at most 5 units, moves exp(-2 z) by 5 |2 z| of its own.
+          ASSERT_NEAR(out[i * stride + j], exact, std::fabs(exact) * (8 + 5 * std::fabs(twoZ)) * kRoundoff + 1e-36);
+        }
+      }
+    }
+  }
+}
+
+TEST(GeluMul, ExtremeGates) {
+  const std::vector<float> gate{kInf, kNan, 200, -200, -3e38F, 3e38F};
+  const std::vector<float> up(6, 1.0F);
+  for (const InstructionSet isa : supportedSets()) {
+    std::vector<float> out(6);
+    kernels(isa).geluMul(
+        {.gate = {gate.data(), 6}, .up = {up.data(), 6}, .out = {out.data(), 6}, .rows = 1, .columns = 6});
+    EXPECT_EQ(out[0], kInf);
+    EXPECT_TRUE(std::isnan(out[1]));
+    EXPECT_EQ(out[2], 200);
+    EXPECT_EQ(out[3], 0);
+    EXPECT_EQ(out[4], 0);
+    EXPECT_EQ(out[5], 3e38F);
+  }
+}
+
+TEST(Scale, MultipliesRowsAndNothingElse) {
+  Random random(16);
+  for (const uint32_t columns : kWidths) {
+    const size_t stride = columns + 2;
+    const std::vector<float> in = random.extremes(3 * stride);
+    for (const InstructionSet isa : supportedSets()) {
+      std::vector<float> out(3 * stride, kCanary);
+      kernels(isa).scale({.in = {in.data(), stride},
+                          .out = {out.data(), stride},
+                          .rows = 2,
+                          .columns = columns,
+                          .factor = 25.298222F});
+      expectCanaries(out, stride, 2, columns);
+      for (size_t i = 0; i < 2; ++i) {
+        for (uint32_t j = 0; j < columns; ++j) {
+          ASSERT_TRUE(isSame(out[i * stride + j], in[i * stride + j] * 25.298222F));
+        }
+      }
+    }
   }
 }
 

@@ -28,6 +28,7 @@ struct Fixture {
   uint64_t cacheRows = 4;
   uint64_t context = 4;
   uint64_t row0 = 3;
+  uint64_t window = 0;
   std::vector<float> q{};
   std::vector<float> k{};
   std::vector<float> v{};
@@ -57,6 +58,7 @@ struct Fixture {
                .mask = mask.data(),
                .context = context,
                .row0 = row0,
+               .window = window,
                .scale = scale,
                .out = {out.data(), queries, heads, headDim, heads * headDim, headDim}});
     return out;
@@ -71,7 +73,7 @@ struct Fixture {
         const uint64_t at = (i * heads + h) * headDim;
         double total = 0;
         for (uint64_t r = 0; r < context && r <= row0 + i; ++r) {
-          if (mask[r] == 0) continue;
+          if (mask[r] == 0 || (window > 0 && row0 + i - r >= window)) continue;
           double score = 0;
           for (uint64_t d = 0; d < headDim; ++d) score += static_cast<double>(q[at + d]) * k[base + r * headDim + d];
           const double weight = std::exp(score * scale);
@@ -127,6 +129,27 @@ TEST(AttentionTest, MaskedRowsAreLeftOut) {
   fixture.fillRandom();
   for (const uint64_t row : {0, 4, 5, 11}) fixture.mask[row] = 0;
   fixture.expectAgreement();
+}
+
+TEST(AttentionTest, AWindowHidesWhatLiesFarBehind) {
+  for (const uint64_t window : {1, 2, 7, 12, 13, 14, 100}) {
+    Fixture fixture{.queries = 4,
+                    .heads = 2,
+                    .kvHeads = 1,
+                    .headDim = 8,
+                    .cacheRows = 16,
+                    .context = 16,
+                    .row0 = 10,
+                    .window = window};
+    fixture.fillRandom();
+    fixture.mask[9] = 0;
+    fixture.expectAgreement();
+    const std::vector<float> clean = fixture.run();
+    std::vector<bool> visible(fixture.cacheRows);
+    for (uint64_t row = 0; row < 14; ++row) visible[row] = row + window > 10;  // of the first query, and all later rows
+    fixture.poison(visible, kNan);
+    EXPECT_EQ(fixture.run(), clean) << window;
+  }
 }
 
 TEST(AttentionTest, UnseenRowsMayHoldAnything) {

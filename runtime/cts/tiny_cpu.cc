@@ -319,7 +319,7 @@ void Builder::attentionOutputs(const Scratch& s, uint32_t lane) {
        {scratch(at.q, {m, heads.count, kHeadDim}), cache(false, kvHeads), cache(true, kvHeads),
         blob::symbolOperand(SymbolKind::kMask, DType::kU8, Dims{kKvRows}), scratch(at.workspace, {workspaceFloats(s)}),
         scratch(at.a, {m, heads.count, kHeadDim})},
-       {blob::doubleAttr(0.25), heads.first, kHeads / kKvHeads});
+       {blob::doubleAttr(0.25), heads.first, kHeads / kKvHeads, 0});
   quantize("attn_out", at.codes, at.a, m, inner);
   linear("attn_o", at, at.a, weightParam(lane, kO, kEmbed, inner), scratch(s.partialOf(lane), {m, kEmbed}));
 }

@@ -160,7 +160,7 @@ uint32_t Builder::blockBody(const Scratch& s) {
   task(TaskOp::kRefStateWrite, "write_k", {kHeadsOf, keys});
   task(TaskOp::kRefStateWrite, "write_v", {vHeads, values});
   task(TaskOp::kRefAttention, "attention", {qHeads, keys, values, mask, scratch(s.a, {m, kHeads, kHeadDim})},
-       {blob::doubleAttr(0.25)});
+       {blob::doubleAttr(0.25), 0});
   task(TaskOp::kRefLinear, "attn_o", {scratch(s.a, {m, kInner}), o, n});
   task(TaskOp::kRefAdd, "attn_add", {x, n, x});
   task(TaskOp::kRefRmsNorm, "ffn_norm", {x, ffnNorm, n}, {blob::doubleAttr(kEpsilon)});

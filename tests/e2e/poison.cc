@@ -15,18 +15,25 @@ void fill(std::span<std::byte> bytes, T pattern) {
 
 }  // namespace
 
+void poisonRows(engine::Session& session, const LayerRows& rows, const Poison& poison) {
+  const blob::ProgramHeader& header = session.model().blob().header();
+  const uint64_t heads = uint64_t{2} * header.kvHeads;
+  const uint64_t rowBytes = session.cache().size() / (header.layers * heads * header.kvRows);
+  for (uint64_t head = rows.layer * heads; head < (rows.layer + 1) * heads; ++head) {
+    const uint64_t first = (head * header.kvRows + rows.begin) * rowBytes;
+    const auto bytes = session.cache().subspan(first, (rows.end - rows.begin) * rowBytes);
+    if (header.kvType == DType::kF16) {
+      fill(bytes, poison.half);
+    } else {
+      fill(bytes, poison.single);
+    }
+  }
+}
+
 void poisonFreeRows(engine::Session& session, const Poison& poison) {
   const blob::ProgramHeader& header = session.model().blob().header();
-  const uint64_t rowBytes = session.cache().size() / (uint64_t{header.layers} * 2 * header.kvHeads * header.kvRows);
-  const bool isHalf = header.kvType == DType::kF16;
-  for (uint64_t head = 0; head < uint64_t{header.layers} * 2 * header.kvHeads; ++head) {
-    const uint64_t first = (head * header.kvRows + session.position()) * rowBytes;
-    const auto rows = session.cache().subspan(first, (header.kvRows - session.position()) * rowBytes);
-    if (isHalf) {
-      fill(rows, poison.half);
-    } else {
-      fill(rows, poison.single);
-    }
+  for (uint64_t layer = 0; layer < header.layers; ++layer) {
+    poisonRows(session, {layer, session.position(), header.kvRows}, poison);
   }
 }
 

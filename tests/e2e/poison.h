@@ -19,6 +19,14 @@ inline constexpr Poison kPoisons[] = {{"NaN", 0x7E00, 0x7FC00000},
                                       {"Inf", 0x7C00, 0x7F800000},
                                       {"-Inf", 0xFC00, 0xFF800000}};
 
+/// Rows [begin, end) of all heads of a layer.
+struct LayerRows {
+  uint64_t layer = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+void poisonRows(engine::Session& session, const LayerRows& rows, const Poison& poison);
+
 /// Writes `poison` to all rows of all heads that hold no token.
 void poisonFreeRows(engine::Session& session, const Poison& poison);
 

@@ -1,9 +1,11 @@
-// Cache rows that hold no token may hold anything: NaN or Inf in all of them before every step changes no bit.
+// Cache rows that hold no token, or that lie behind the window of a layer, may hold anything: NaN or Inf in all of them
+// before every step changes no bit.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstring>
 
+#include "compiler/import/import.h"
 #include "tests/e2e/compiled_model.h"
 #include "tests/e2e/poison.h"
 #include "tests/e2e/recorded.h"
@@ -11,22 +13,25 @@
 namespace firn::e2e {
 namespace {
 
-/// Prompt in chunks, then steps up to the last row; the logits after the prompt and after every step.
-std::vector<float> conversation(engine::Session& session, std::span<const int32_t> ids, const Poison* poison) {
-  const auto prepare = [&] {
-    if (poison != nullptr) poisonFreeRows(session, *poison);
-    return true;
-  };
+/// Prompt in chunks, then steps up to the last row; the logits after the prompt and after every step. `prepare` runs
+/// between any two of them.
+template <typename Prepare>
+std::vector<float> conversation(engine::Session& session, std::span<const int32_t> ids, const Prepare& prepare) {
   constexpr uint32_t kPrompt = 100;
-  const auto first = need(session.prefill(ids.first(kPrompt), [&](uint32_t, uint32_t) { return prepare(); }));
+  const auto first = need(session.prefill(ids.first(kPrompt), [&](uint32_t, uint32_t) {
+    prepare(session);
+    return true;
+  }));
   std::vector<float> all(first.begin(), first.end());
   for (const int32_t id : ids.subspan(kPrompt)) {
-    prepare();
+    prepare(session);
     const auto logits = need(session.decode(id));
     all.insert(all.end(), logits.begin(), logits.end());
   }
   return all;
 }
+
+constexpr auto kNothing = [](engine::Session&) {};
 
 class PoisonTest : public testing::TestWithParam<RecordedModel> {};
 
@@ -35,10 +40,36 @@ TEST_P(PoisonTest, ChangesNothing) {
     const auto compile = smallCompile(GetParam().model, target);
     const std::vector<int32_t> ids = someIds(150, 512);
     const auto clean = openSession(compile, {.ladders = {{16}, {}}});
-    const std::vector<float> expected = conversation(*clean, ids, nullptr);
+    const std::vector<float> expected = conversation(*clean, ids, kNothing);
     for (const Poison& poison : kPoisons) {
       const auto session = openSession(compile, {.ladders = {{16}, {}}});
-      EXPECT_EQ(differenceInBits(conversation(*session, ids, &poison), expected), "") << target << ", " << poison.name;
+      const auto prepare = [&](engine::Session& s) { poisonFreeRows(s, poison); };
+      EXPECT_EQ(differenceInBits(conversation(*session, ids, prepare), expected), "") << target << ", " << poison.name;
+    }
+  }
+}
+
+/// Rows that lie behind the window of every row to come hold tokens, but no layer with the window reads them.
+TEST(PoisonBehindWindowTest, ChangesNothing) {
+  for (const char* file : {"gguf/mistral-window.gguf", "gguf/gemma3.gguf"}) {
+    const import::ModelSpec spec = need(import::importModel(std::string("tests/data/") + file));
+    for (const char* target : {"cpu", "reference"}) {
+      const auto compile = smallCompile(file, target);
+      const std::vector<int32_t> ids = someIds(150, 512);
+      const auto clean = openSession(compile, {.ladders = {{16}, {}}});
+      const std::vector<float> expected = conversation(*clean, ids, kNothing);
+      for (const Poison& poison : kPoisons) {
+        const auto session = openSession(compile, {.ladders = {{16}, {}}});
+        const auto prepare = [&](engine::Session& s) {
+          for (uint64_t layer = 0; layer < spec.layers.size(); ++layer) {
+            const uint64_t window = spec.layers[layer].window;
+            const uint64_t next = s.position() + uint64_t{1};
+            if (window > 0 && next > window) poisonRows(s, {layer, 0, next - window}, poison);
+          }
+        };
+        EXPECT_EQ(differenceInBits(conversation(*session, ids, prepare), expected), "")
+            << file << " on " << target << ", " << poison.name;
+      }
     }
   }
 }

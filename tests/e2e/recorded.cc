@@ -22,7 +22,9 @@ std::vector<RecordedModel> floatModels() {
           model("linear_rope_bias_f16", "llama-bias-linear-rope"),
           model("tied_bf16", "llama-tied-bf16"),
           model("yarn", "llama-yarn"),
-          model("qwen2", "qwen2")};
+          model("mistral_window", "mistral-window"),
+          model("qwen2", "qwen2"),
+          model("gemma3", "gemma3")};
 }
 
 std::vector<RecordedModel> quantizedModels() {

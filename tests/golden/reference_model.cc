@@ -8,10 +8,12 @@
 #include "kernels/reference/add.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/embed.h"
+#include "kernels/reference/gelu.h"
 #include "kernels/reference/linear.h"
 #include "kernels/reference/mul.h"
 #include "kernels/reference/rms_norm.h"
 #include "kernels/reference/rope.h"
+#include "kernels/reference/scale.h"
 #include "kernels/reference/silu.h"
 #include "kernels/reference/state_write.h"
 
@@ -52,10 +54,6 @@ std::vector<float> normalize(const TensorView& weight, const std::vector<float>&
   return out;
 }
 
-void addTo(std::vector<float>& x, const std::vector<float>& delta, uint64_t rows) {
-  reference::add({.a = matrix(std::as_const(x), rows), .b = matrix(delta, rows), .out = matrix(x, rows)});
-}
-
 /// Activations [m, heads * headDim] seen as heads.
 template <typename View, typename Values>
 View headsView(Values& values, uint64_t heads, uint64_t headDim) {
@@ -88,14 +86,34 @@ reference::Heads ReferenceModel::cache(uint64_t layer, uint64_t keyOrValue) {
   return {data, cacheRows_, model_.kvHeads, model_.headDim, model_.headDim, headSize};
 }
 
-void ReferenceModel::rotate(std::vector<float>& vectors, uint64_t heads, const Chunk& chunk) const {
+void ReferenceModel::placeHeads(const import::LayerSpec& layer, const std::optional<TensorView>& headNorm,
+                                std::vector<float>& vectors, const Chunk& chunk) const {
+  const uint64_t heads = vectors.size() / (chunk.rows() * model_.headDim);
+  if (headNorm) vectors = normalize(*headNorm, vectors, chunk.rows() * heads, model_.normEpsilon);
+  const import::RopeSpec& rope = layer.window != 0 && model_.windowRope ? *model_.windowRope : model_.rope;
   reference::rope({.in = headsView<reference::ConstHeads>(vectors, heads, model_.headDim),
                    .out = headsView<reference::Heads>(vectors, heads, model_.headDim),
                    .positions = chunk.positions.data(),
-                   .freqs = model_.rope.freqs.data(),
-                   .dims = model_.rope.dims,
-                   .pairing = static_cast<reference::RopePairing>(model_.rope.pairing),
-                   .magnitude = model_.rope.magnitude});
+                   .freqs = rope.freqs.data(),
+                   .dims = rope.dims,
+                   .pairing = static_cast<reference::RopePairing>(rope.pairing),
+                   .magnitude = rope.magnitude});
+}
+
+void ReferenceModel::addTo(std::vector<float>& x, std::vector<float> delta, const std::optional<TensorView>& norm,
+                           uint64_t rows) const {
+  if (norm) delta = normalize(*norm, delta, rows, model_.normEpsilon);
+  reference::add(
+      {.a = matrix(std::as_const(x), rows), .b = matrix(std::as_const(delta), rows), .out = matrix(x, rows)});
+}
+
+void ReferenceModel::activate(std::vector<float>& gate, uint64_t rows) const {
+  const reference::ConstMatrix in = matrix(std::as_const(gate), rows);
+  if (model_.activation == import::Activation::kGeluTanh) {
+    reference::gelu({.in = in, .out = matrix(gate, rows), .tanhForm = true});
+  } else {
+    reference::silu({.in = in, .out = matrix(gate, rows)});
+  }
 }
 
 void ReferenceModel::roundInput(LinearInput input, const LinearSpec& linear, std::vector<float>& values) const {
@@ -109,8 +127,8 @@ void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t ind
   std::vector<float> q = project(layer.q, normed, chunk.rows());
   std::vector<float> k = project(layer.k, normed, chunk.rows());
   std::vector<float> v = project(layer.v, normed, chunk.rows());
-  rotate(q, model_.heads, chunk);
-  rotate(k, model_.kvHeads, chunk);
+  placeHeads(layer, layer.qNorm, q, chunk);
+  placeHeads(layer, layer.kNorm, k, chunk);
   if (rounding_ != nullptr) {
     rounding_->cacheRows(k);
     rounding_->cacheRows(v);
@@ -132,10 +150,11 @@ void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t ind
                         .mask = mask_.data(),
                         .context = cacheRows_,
                         .row0 = past_,
+                        .window = layer.window,
                         .scale = model_.attentionScale,
                         .out = headsView<reference::Heads>(mixed, model_.heads, model_.headDim)});
   roundInput(LinearInput::kAttentionOutput, layer.o, mixed);
-  addTo(x, project(layer.o, mixed, chunk.rows()), chunk.rows());
+  addTo(x, project(layer.o, mixed, chunk.rows()), layer.postAttnNorm, chunk.rows());
 }
 
 void ReferenceModel::feedForwardBlock(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& x) const {
@@ -144,10 +163,10 @@ void ReferenceModel::feedForwardBlock(const import::LayerSpec& layer, const Chun
   std::vector<float> gate = project(layer.gate, normed, chunk.rows());
   const std::vector<float> up = project(layer.up, normed, chunk.rows());
   const Matrix gated = matrix(gate, chunk.rows());
-  reference::silu({.in = matrix(std::as_const(gate), chunk.rows()), .out = gated});
+  activate(gate, chunk.rows());
   reference::mul({.a = matrix(std::as_const(gate), chunk.rows()), .b = matrix(up, chunk.rows()), .out = gated});
   roundInput(LinearInput::kDown, layer.down, gate);
-  addTo(x, project(layer.down, gate, chunk.rows()), chunk.rows());
+  addTo(x, project(layer.down, gate, chunk.rows()), layer.postFfnNorm, chunk.rows());
 }
 
 std::vector<float> ReferenceModel::run(std::span<const int32_t> ids) {
@@ -156,6 +175,8 @@ std::vector<float> ReferenceModel::run(std::span<const int32_t> ids) {
   std::fill_n(mask_.begin() + static_cast<int64_t>(past_), ids.size(), uint8_t{1});
   std::vector<float> x(ids.size() * model_.embed);
   reference::embed({.ids = ids.data(), .table = weightView(model_.embedding), .out = matrix(x, ids.size())});
+  reference::scale(
+      {.in = matrix(std::as_const(x), ids.size()), .out = matrix(x, ids.size()), .factor = model_.embeddingScale});
   for (uint64_t i = 0; i < model_.layers.size(); ++i) {
     attentionBlock(model_.layers[i], i, chunk, x);
     feedForwardBlock(model_.layers[i], chunk, x);

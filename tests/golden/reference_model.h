@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,7 +41,13 @@ class ReferenceModel {
 
   void attentionBlock(const import::LayerSpec& layer, uint64_t index, const Chunk& chunk, std::vector<float>& x);
   void feedForwardBlock(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& x) const;
-  void rotate(std::vector<float>& vectors, uint64_t heads, const Chunk& chunk) const;
+  /// Norms the heads where `headNorm` says so, and rotates them.
+  void placeHeads(const import::LayerSpec& layer, const std::optional<import::TensorView>& headNorm,
+                  std::vector<float>& vectors, const Chunk& chunk) const;
+  /// x += delta, after a norm of delta where there is one.
+  void addTo(std::vector<float>& x, std::vector<float> delta, const std::optional<import::TensorView>& norm,
+             uint64_t rows) const;
+  void activate(std::vector<float>& gate, uint64_t rows) const;
   reference::Heads cache(uint64_t layer, uint64_t keyOrValue);
 
   void roundInput(LinearInput input, const import::LinearSpec& linear, std::vector<float>& values) const;

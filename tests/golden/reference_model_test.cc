@@ -123,13 +123,14 @@ INSTANTIATE_TEST_SUITE_P(Quantized, ReferenceModelTest,
                                          Case{"q6_k", "quant/q6_k.gguf", "quant.safetensors", "q6_k"}),
                          caseName);
 
-const auto kUnquantized =
-    testing::Values(Case{"llama", "gguf/llama.gguf", "llama.safetensors"},
-                    Case{"llama3_rope", "gguf/llama3-rope.gguf", "llama3-rope.safetensors"},
-                    Case{"linear_rope_bias", "gguf/llama-bias-linear-rope.gguf", "llama-bias-linear-rope.safetensors"},
-                    Case{"tied_bf16", "gguf/llama-tied-bf16.gguf", "llama-tied-bf16.safetensors"},
-                    Case{"yarn", "gguf/llama-yarn.gguf", "llama-yarn.safetensors"},
-                    Case{"qwen2", "gguf/qwen2.gguf", "qwen2.safetensors"});
+const auto kUnquantized = testing::Values(
+    Case{"llama", "gguf/llama.gguf", "llama.safetensors"},
+    Case{"llama3_rope", "gguf/llama3-rope.gguf", "llama3-rope.safetensors"},
+    Case{"linear_rope_bias", "gguf/llama-bias-linear-rope.gguf", "llama-bias-linear-rope.safetensors"},
+    Case{"tied_bf16", "gguf/llama-tied-bf16.gguf", "llama-tied-bf16.safetensors"},
+    Case{"yarn", "gguf/llama-yarn.gguf", "llama-yarn.safetensors"},
+    Case{"mistral_window", "gguf/mistral-window.gguf", "mistral-window.safetensors"},
+    Case{"gemma3", "gguf/gemma3.gguf", "gemma3.safetensors"}, Case{"qwen2", "gguf/qwen2.gguf", "qwen2.safetensors"});
 
 INSTANTIATE_TEST_SUITE_P(Models, ReferenceModelTest, kUnquantized, caseName);
 INSTANTIATE_TEST_SUITE_P(Models, GreedyTest, kUnquantized, caseName);

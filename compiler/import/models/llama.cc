@@ -9,6 +9,7 @@ Result<ModelSpec> importLlama(const GgufFile& file) {
   DecoderTraits traits;
   traits.architecture = "llama";
   traits.pairing = RopePairing::kInterleaved;
+  traits.window = WindowTraits{};
   return importDecoder(file, traits);
 }
 

@@ -346,6 +346,33 @@ graph.func @f(%x: tensor<4x64xf32>) {
 
 // -----
 
+graph.weight @n : tensor<16xf32> {file = "n"}
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.rms_norm_c4: {{.*}}found 64 columns for 3 heads}}
+  %0 = graph.rms_norm %x, @n {eps = 1.0e-5 : f32, heads = 3 : i32} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.weight @n : tensor<16xf32> {file = "n"}
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.rms_norm_c4: {{.*}}found 64 columns for 0 heads}}
+  %0 = graph.rms_norm %x, @n {eps = 1.0e-5 : f32, heads = 0 : i32} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.weight @n : tensor<16xf32> {file = "n"}
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.rms_norm_c1: {{.*}}@n is 'tensor<16xf32>', expected the shape 32}}
+  %0 = graph.rms_norm %x, @n {eps = 1.0e-5 : f32, heads = 2 : i32} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
 graph.weight @n : tensor<64xf32> {file = "n"}
 graph.func @f(%x: tensor<4x64xf32>) {
   // expected-error-re @+1 {{graph.rms_norm_c3: {{.*}}found a result of}}
@@ -598,6 +625,14 @@ graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>
 graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
   // expected-error-re @+1 {{graph.attention_c7: {{.*}}found scale 0x7FC00000}}
   %0 = graph.attention %q, %c, %c {heads = 4 : i32, kv_heads = 2 : i32, scale = 0x7FC00000 : f32} : (tensor<4x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
+  // expected-error-re @+1 {{graph.attention_c8: {{.*}}found window -1, expected 0 or more}}
+  %0 = graph.attention %q, %c, %c {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32, window = -1 : i32} : (tensor<4x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>) -> tensor<4x64xf32>
   graph.return
 }
 

@@ -36,11 +36,11 @@
 // CHECK: "cpu.kv_write" {{.*}}<kv "v" + 4096 : f16 [1, 128, 16]
 // CHECK: task.segment
 // CHECK: task.lane 0
-// CHECK-NEXT: "cpu.attention" {{.*}} attrs [2.500000e-01, 0, 2]
+// CHECK-NEXT: "cpu.attention" {{.*}} attrs [2.500000e-01, 0, 2, 0]
 // CHECK-NEXT: "cpu.quantize" {{.*}} : i8 [1, 16, 32]
 // CHECK-NEXT: "cpu.linear_i8" for "attn_output" {{.*}} : q4_0 [64, 32] panels {{.*}}"@attn_output_partials" + 0 :
 // CHECK: task.lane 1
-// CHECK-NEXT: "cpu.attention" {{.*}} attrs [2.500000e-01, 2, 2]
+// CHECK-NEXT: "cpu.attention" {{.*}} attrs [2.500000e-01, 2, 2, 0]
 // CHECK: "cpu.linear_i8" for "attn_output" {{.*}}"@attn_output_partials" + 4096 :
 // CHECK: task.segment
 // CHECK: task.lane 0
@@ -73,4 +73,4 @@
 
 // ROWS: task.lower_c2: the caches have 64 rows, expected max-prompt + min-response = 64 + 64
 // PLACED: task.lower_c1: is on no device, expected a device for every function
-// RULE: 'graph.mul' op is no silu(gate) * up
+// RULE: 'graph.mul' op is no silu(gate) * up or gelu(gate) * up

@@ -3,7 +3,7 @@
 // RUN: firn-opt %t.mlir --graph-place=target=cpu | FileCheck %s -DDEVICE=cpu
 // RUN: firn-opt %t.mlir --graph-place=target=reference | FileCheck %s -DDEVICE=reference
 // RUN: not firn-opt %t.mlir --graph-place=target=toaster 2>&1 | FileCheck %s --check-prefix=TARGET
-// RUN: sed 's/graph.silu %g1/graph.gelu %g1 {tanh = true}/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold -o %t.gelu.mlir
+// RUN: sed 's/graph.silu %g1/graph.gelu %g1 {tanh = false}/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold -o %t.gelu.mlir
 // RUN: not firn-opt %t.gelu.mlir --graph-place=target=cpu 2>&1 | FileCheck %s --check-prefix=GELU
 // RUN: firn-opt %t.gelu.mlir --graph-place=target=reference | FileCheck %s --check-prefix=GELU-REFERENCE
 // RUN: firn-opt %s --graph-place --split-input-file --verify-diagnostics
@@ -15,12 +15,12 @@
 // CHECK: graph.func @head.1({{.*}}graph.device = "[[DEVICE]]"
 
 // TARGET: graph.place_c1: found target "toaster", expected cpu or reference
-// GELU: graph.place_c2: target cpu cannot run graph.gelu in layer 1 (@block.16.1): it has no kernel for it; targets that can: reference
+// GELU: graph.place_c2: target cpu cannot run graph.gelu in layer 1 (@block.16.1): it has gelu only in the tanh form, as gelu(gate) * up; targets that can: reference
 // GELU-REFERENCE: each op here: add, attention, cache_update, gelu, linear, mul, rms_norm, rope"
 
 module {
   graph.func @head.4(%hidden: tensor<4x32xf32>) -> tensor<4x32xf32> {
-    // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.mul outside the layers (@head.4): it has mul only as silu(gate) * up; targets that can: reference}}
+    // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.mul outside the layers (@head.4): it has mul only as silu(gate) * up or gelu(gate) * up; targets that can: reference}}
     %0 = graph.mul %hidden, %hidden : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
     graph.return %0 : tensor<4x32xf32>
   }
@@ -32,6 +32,16 @@ module {
   graph.func @head.4(%hidden: tensor<4x32xf32>) -> tensor<4x32xf32> {
     // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.silu outside the layers (@head.4): it has silu only as silu(gate) * up}}
     %0 = graph.silu %hidden : (tensor<4x32xf32>) -> tensor<4x32xf32>
+    graph.return %0 : tensor<4x32xf32>
+  }
+}
+
+// -----
+
+module {
+  graph.func @head.4(%hidden: tensor<4x32xf32>) -> tensor<4x32xf32> {
+    // expected-error @+1 {{graph.place_c2: target cpu cannot run graph.scale outside the layers (@head.4): it has scale only of the rows of an embedding}}
+    %0 = graph.scale %hidden {factor = 2.0 : f32} : (tensor<4x32xf32>) -> tensor<4x32xf32>
     graph.return %0 : tensor<4x32xf32>
   }
 }

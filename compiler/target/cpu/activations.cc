@@ -25,6 +25,19 @@ mlir::LogicalResult gather(BodyLowering& body, ValueState& state, mlir::Value va
   return mlir::success();
 }
 
+/// Every lane adds up the partial sums for itself, into memory of its own.
+void addUp(BodyLowering& body, ValueState& state) {
+  body.barrierAfter(state.writtenSegment);
+  const int64_t parts = state.partials.dims[0];
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    Tensor first = state.partials.element(0);
+    state.lanes.push_back(body.laneBuffer("sum", lane, DType::kF32, first.dims));
+    body.run(lane, "cpu.copy", "sum", {first, state.lanes.back()});
+    if (parts > 1) body.run(lane, "cpu.add_partials", "sum", {state.lanes.back(), state.partials.slice(1, parts - 1)});
+  }
+  state.form = Form::kReplicated;
+}
+
 }  // namespace
 
 ValueState* replicate(BodyLowering& body, mlir::Operation* user, mlir::Value value) {
@@ -32,6 +45,10 @@ ValueState* replicate(BodyLowering& body, mlir::Operation* user, mlir::Value val
   if (state != nullptr && state->form == Form::kReplicated) return state;
   if (state != nullptr && state->form == Form::kTokens) {
     return mlir::succeeded(gather(body, *state, value)) ? state : nullptr;
+  }
+  if (state != nullptr && state->form == Form::kPartial) {
+    addUp(body, *state);
+    return state;
   }
   if (state == nullptr || state->form != Form::kSum) {
     user->emitOpError() << "reads a value that every lane would need, but that is spread over the lanes";

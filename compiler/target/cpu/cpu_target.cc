@@ -18,8 +18,35 @@ mlir::LogicalResult lowerEmbed(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
+/// Heads of which each is normed by itself, by the lane that has it.
+mlir::LogicalResult lowerHeadNorm(BodyLowering& body, graph::RmsNormOp norm) {
+  ValueState* in = body.find(norm.getInput());
+  auto weight = body.weight(norm, norm.getWeightAttr());
+  if (mlir::failed(weight)) return mlir::failure();
+  if (!norm.getInput().hasOneUse()) {
+    return norm.emitOpError() << "norms heads in place, so it must be their only reader";
+  }
+  Tensor scale = body.streamed(kSharedLane, *weight, "f32", {0, 1}, {0, weight->columns});
+  const int64_t width = weight->columns;
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto index = static_cast<size_t>(lane);
+    if (in->ranges[index].count % width != 0) return norm.emitOpError() << "norms heads that are split among lanes";
+    for (int64_t first = 0; first < in->ranges[index].count; first += width) {
+      Tensor head = in->lanes[index].columns(first, width);
+      body.run(lane, "cpu.rms_norm", roleOf(weight->symbol), {head, scale, head},
+               {body.number(norm.getEps().convertToFloat())});
+    }
+  }
+  body.set(norm.getResult(), ValueState(*in));
+  return mlir::success();
+}
+
 mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
   auto norm = llvm::cast<graph::RmsNormOp>(op);
+  if (ValueState* split = body.find(norm.getInput()); split != nullptr && split->form == Form::kSplit) {
+    return lowerHeadNorm(body, norm);
+  }
+  if (norm.getHeads() != 1) return op->emitOpError() << "norms heads that are not split among lanes";
   ValueState* in = replicate(body, op, norm.getInput());
   auto weight = body.weight(op, norm.getWeightAttr());
   if (in == nullptr || mlir::failed(weight)) return mlir::failure();
@@ -111,41 +138,79 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
     body.run(lane, "cpu.attention", "attention",
              {q.heads(headDim), keys->cache.slice(firstKv, kvHeads), values->cache.slice(firstKv, kvHeads), mask,
               workspace, out.lanes[index].heads(headDim)},
-             {body.number(attention.getScale().convertToFloat()), body.integer(heads.first), body.integer(group)});
+             {body.number(attention.getScale().convertToFloat()), body.integer(heads.first), body.integer(group),
+              body.integer(attention.getWindow())});
   }
   body.set(attention.getResult(), out);
   return mlir::success();
 }
 
-mlir::LogicalResult lowerSilu(BodyLowering& body, mlir::Operation* op) {
+/// silu or gelu.
+mlir::LogicalResult lowerActivation(BodyLowering& body, mlir::Operation* op) {
   ValueState state;
-  state.form = Form::kSilu;
+  state.form = Form::kGate;
   state.source = op;
   body.set(op->getResult(0), state);
   return mlir::success();
 }
 
-/// silu(gate) * up, into the memory of gate when nothing else reads it.
+/// act(gate) * up, into the memory of gate when nothing else reads it.
 mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) {
   auto mul = llvm::cast<graph::MulOp>(op);
   ValueState* left = body.find(mul.getLhs());
   ValueState* up = body.find(mul.getRhs());
-  if (left == nullptr || left->form != Form::kSilu) return op->emitOpError() << "is no silu(gate) * up";
-  auto silu = llvm::cast<graph::SiluOp>(left->source);
-  ValueState* gate = body.find(silu.getInput());
+  if (left == nullptr || left->form != Form::kGate)
+    return op->emitOpError() << "is no silu(gate) * up or gelu(gate) * up";
+  mlir::Operation* activation = left->source;
+  auto gelu = llvm::dyn_cast<graph::GeluOp>(activation);
+  if (gelu && !gelu.getTanh()) return op->emitOpError() << "has a gelu of another form than tanh";
+  mlir::Value input = activation->getOperand(0);
+  ValueState* gate = body.find(input);
   if (gate == nullptr || up == nullptr || gate->form != Form::kSplit || up->form != Form::kSplit ||
       gate->ranges != up->ranges) {
     return op->emitOpError() << "multiplies columns that are not split among lanes in one way";
   }
   ValueState out = *gate;
-  bool inPlace = silu.getInput().hasOneUse() && silu->hasOneUse();
+  bool inPlace = input.hasOneUse() && activation->hasOneUse();
+  const char* task = gelu ? "cpu.gelu_mul" : "cpu.silu_mul";
   for (int lane = 0; lane < body.lanes(); ++lane) {
     auto index = static_cast<size_t>(lane);
     if (out.ranges[index].count == 0) continue;
     if (!inPlace) out.lanes[index] = body.laneBuffer("gated", lane, DType::kF32, gate->lanes[index].dims);
-    body.run(lane, "cpu.silu_mul", "silu_mul", {gate->lanes[index], up->lanes[index], out.lanes[index]});
+    body.run(lane, task, gelu ? "gelu_mul" : "silu_mul", {gate->lanes[index], up->lanes[index], out.lanes[index]});
   }
   body.set(mul.getResult(), out);
+  return mlir::success();
+}
+
+/// Rows of the embedding times a number, in every lane's copy.
+mlir::LogicalResult lowerScale(BodyLowering& body, mlir::Operation* op) {
+  auto scale = llvm::cast<graph::ScaleOp>(op);
+  ValueState* in = body.find(scale.getInput());
+  if (in == nullptr || in->form != Form::kTokens || !scale.getInput().hasOneUse()) {
+    return op->emitOpError() << "scales in place, so it must be the only reader of the rows of an embedding";
+  }
+  in = replicate(body, op, scale.getInput());
+  if (in == nullptr) return mlir::failure();
+  for (const auto [lane, rows] : llvm::enumerate(in->lanes)) {
+    body.run(static_cast<int>(lane), "cpu.scale", "embd_scale", {rows, rows},
+             {body.number(scale.getFactor().convertToFloat())});
+  }
+  body.set(scale.getResult(), ValueState(*in));
+  return mlir::success();
+}
+
+/// Residual + what every lane has a copy of, at once and in place.
+mlir::LogicalResult addCopies(BodyLowering& body, graph::AddOp add) {
+  ValueState* base = replicate(body, add, add.getLhs());
+  ValueState* other = body.find(add.getRhs());
+  if (base == nullptr) return mlir::failure();
+  if (base->lanes[0].space != blob::Space::kScratch) return add.emitOpError() << "adds to an input of the entry";
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    auto index = static_cast<size_t>(lane);
+    body.run(lane, "cpu.add_partials", "residual", {base->lanes[index], other->lanes[index].asPartial()});
+  }
+  body.set(add.getResult(), ValueState(*base));
   return mlir::success();
 }
 
@@ -159,13 +224,17 @@ mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) {
     return state != nullptr && state->form == Form::kPartial;
   };
   if (isPartial(residual)) std::swap(residual, sum);
-  if (!isPartial(sum) || isPartial(residual)) {
-    return op->emitOpError() << "adds what is no residual stream and the output of a linear over split columns";
+  ValueState* added = body.find(sum);
+  const bool isCopy = added != nullptr && added->form == Form::kReplicated;
+  if ((!isPartial(sum) && !isCopy) || isPartial(residual)) {
+    return op->emitOpError() << "adds what is no residual stream and the output of a linear over split columns, or its "
+                                "norm";
   }
   // Every lane adds into its own copy, so the old value must be dead by then.
   if (lastUser(residual) != op || residual == sum) {
     return op->emitOpError() << "adds to a residual stream that is still read later";
   }
+  if (isCopy) return addCopies(body, add);
   ValueState* base = replicate(body, op, residual);
   if (base == nullptr) return mlir::failure();
   if (base->lanes[0].space != blob::Space::kScratch) return op->emitOpError() << "adds to an input of the entry";
@@ -220,16 +289,10 @@ const Target& cpuTarget() {
     made.keepResult = keepResult;
     made.storeOutput = storeOutput;
     made.rules = {
-        {"graph.embed", lowerEmbed},
-        {"graph.head", lowerCpuHead},
-        {"graph.linear", lowerCpuLinear},
-        {"graph.rms_norm", lowerRmsNorm},
-        {"graph.rope", lowerRope},
-        {"graph.cache_update", lowerCacheUpdate},
-        {"graph.attention", lowerAttention},
-        {"graph.silu", lowerSilu},
-        {"graph.mul", lowerMul},
-        {"graph.add", lowerAdd},
+        {"graph.embed", lowerEmbed},         {"graph.head", lowerCpuHead},    {"graph.linear", lowerCpuLinear},
+        {"graph.rms_norm", lowerRmsNorm},    {"graph.rope", lowerRope},       {"graph.cache_update", lowerCacheUpdate},
+        {"graph.attention", lowerAttention}, {"graph.silu", lowerActivation}, {"graph.gelu", lowerActivation},
+        {"graph.scale", lowerScale},         {"graph.mul", lowerMul},         {"graph.add", lowerAdd},
     };
     return made;
   }();

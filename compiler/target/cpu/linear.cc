@@ -14,7 +14,7 @@ enum class Use { kQuery, kKeyOrValue, kOther };
 
 Use useOf(mlir::Value value) {
   for (mlir::Operation* user : value.getUsers()) {
-    if (auto rope = llvm::dyn_cast<graph::RopeOp>(user)) return useOf(rope.getResult());
+    if (llvm::isa<graph::RopeOp, graph::RmsNormOp>(user)) return useOf(user->getResult(0));
     if (llvm::isa<graph::CacheUpdateOp>(user)) return Use::kKeyOrValue;
     if (auto attention = llvm::dyn_cast<graph::AttentionOp>(user); attention && attention.getQuery() == value) {
       return Use::kQuery;

@@ -131,8 +131,12 @@ mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
   auto weight = rawWeight(body, op, norm.getWeightAttr());
   if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
   Tensor out = output(body, norm.getResult());
-  body.run(kLane, "ref.rms_norm", roleOf(norm.getWeight()), {*in, *weight, out},
-           {body.number(norm.getEps().convertToFloat())});
+  const int64_t width = in->dims[1] / norm.getHeads();
+  for (int64_t first = 0; first < in->dims[1]; first += width) {
+    body.run(kLane, "ref.rms_norm", roleOf(norm.getWeight()),
+             {in->columns(first, width), *weight, out.columns(first, width)},
+             {body.number(norm.getEps().convertToFloat())});
+  }
   define(body, norm.getResult(), out);
   return mlir::success();
 }
@@ -193,7 +197,7 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
   int64_t headDim = query->dims[1] / attention.getHeads();
   body.run(kLane, "ref.attention", "attention",
            {query->heads(headDim), k, v, body.find(attention.getMask())->lanes[kLane], out.heads(headDim)},
-           {body.number(attention.getScale().convertToFloat())});
+           {body.number(attention.getScale().convertToFloat()), body.integer(attention.getWindow())});
   define(body, attention.getResult(), out);
   return mlir::success();
 }

@@ -141,7 +141,8 @@ void runAttention(const Task& task, const CallFrame& frame) {
                              .heads = q.dims[1],
                              .headDim = q.dims[2],
                              .firstHead = task.attrInt(1),
-                             .group = task.attrInt(2)});
+                             .group = task.attrInt(2),
+                             .window = task.attrInt(3)});
 }
 
 void runSiluMul(const Task& task, const CallFrame& frame) {
@@ -150,6 +151,22 @@ void runSiluMul(const Task& task, const CallFrame& frame) {
                            .out = output(task, frame, 2),
                            .rows = task.rows(frame, 2),
                            .columns = task.operand(2).dims[1]});
+}
+
+void runGeluMul(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).geluMul({.gate = input(task, frame, 0),
+                           .up = input(task, frame, 1),
+                           .out = output(task, frame, 2),
+                           .rows = task.rows(frame, 2),
+                           .columns = task.operand(2).dims[1]});
+}
+
+void runScale(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).scale({.in = input(task, frame, 0),
+                         .out = output(task, frame, 1),
+                         .rows = task.rows(frame, 1),
+                         .columns = task.operand(1).dims[1],
+                         .factor = static_cast<float>(task.attrDouble(0))});
 }
 
 void runAddPartials(const Task& task, const CallFrame& frame) {
@@ -184,6 +201,8 @@ TaskFunction findCpuTask(blob::TaskOp op) {
     case blob::TaskOp::kCpuSiluMul: return runSiluMul;
     case blob::TaskOp::kCpuAddPartials: return runAddPartials;
     case blob::TaskOp::kCpuCopy: return runCopy;
+    case blob::TaskOp::kCpuGeluMul: return runGeluMul;
+    case blob::TaskOp::kCpuScale: return runScale;
     default: return nullptr;
   }
 }

@@ -126,6 +126,7 @@ void runAttention(const Task& task, const CallFrame& frame) {
                   .mask = task.at<const uint8_t>(frame, 3),
                   .context = frame.context,
                   .row0 = frame.row0,
+                  .window = task.attrInt(1),
                   .scale = static_cast<float>(task.attrDouble(0)),
                   .out = rowHeads<float>(task, frame, 4)});
 }
