@@ -16,6 +16,7 @@ KvLayout KvLayout::of(const blob::ProgramHeader& header) {
 
 void KvLayout::pack(std::span<const std::byte> cache, uint32_t count, std::span<std::byte> packed) const {
   const uint64_t bytes = count * rowBytes;
+  if (bytes == 0) return;  // no rows may come with no memory, which memcpy must not be given
   for (uint32_t head = 0; head < heads; ++head) {
     std::memcpy(packed.data() + head * bytes, cache.data() + offset(head, 0), bytes);
   }
@@ -23,6 +24,7 @@ void KvLayout::pack(std::span<const std::byte> cache, uint32_t count, std::span<
 
 void KvLayout::unpack(std::span<const std::byte> packed, uint32_t count, Range range,
                       std::span<std::byte> cache) const {
+  if ((range.last - range.first) * rowBytes == 0) return;
   for (uint32_t head = 0; head < heads; ++head) {
     std::memcpy(cache.data() + offset(head, range.first),
                 packed.data() + (uint64_t{head} * count + range.first) * rowBytes,
@@ -31,6 +33,7 @@ void KvLayout::unpack(std::span<const std::byte> packed, uint32_t count, Range r
 }
 
 void KvLayout::copy(std::span<const std::byte> from, uint32_t count, std::span<std::byte> to) const {
+  if (count * rowBytes == 0) return;
   for (uint32_t head = 0; head < heads; ++head) {
     std::memcpy(to.data() + offset(head, 0), from.data() + offset(head, 0), count * rowBytes);
   }
