@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/concat.h"
+#include "base/quote.h"
 #include "base/system_error.h"
 
 namespace firn {
@@ -25,7 +26,7 @@ Status writeAll(int descriptor, uint64_t offset, std::span<const std::byte> byte
   while (!bytes.empty()) {
     const ssize_t count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return systemError("cannot write " + path, errno);
+    if (count < 0) return systemError("cannot write " + printablePath(path), errno);
     offset += static_cast<uint64_t>(count);
     bytes = bytes.subspan(static_cast<size_t>(count));
   }
@@ -59,12 +60,12 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   struct stat info{};
   // The rename at the end would replace a device or pipe by a file.
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    return invalidArgument(path + " is " + (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
+    return invalidArgument(printablePath(path) + " is " + (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
                            ", expected the name of a file to write");
   }
   std::string name;
   const int descriptor = createBeside(path, name);
-  if (descriptor < 0) return systemError("cannot create a file in " + folderOf(path), errno);
+  if (descriptor < 0) return systemError("cannot create a file in " + printablePath(folderOf(path)), errno);
   AtomicFile file;
   file.path_ = path;
   file.temporaryPath_ = name;
@@ -106,9 +107,10 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
 }
 
 Status AtomicFile::commit() {
-  if (descriptor_ < 0) return internalError("commit of a file that is not open: " + path_);
-  if (fsync(descriptor_) != 0) return systemError("cannot flush " + temporaryPath_, errno);
-  if (rename(temporaryPath_.c_str(), path_.c_str()) != 0) return systemError("cannot rename to " + path_, errno);
+  if (descriptor_ < 0) return internalError("commit of a file that is not open: " + printablePath(path_));
+  if (fsync(descriptor_) != 0) return systemError("cannot flush " + printablePath(temporaryPath_), errno);
+  if (rename(temporaryPath_.c_str(), path_.c_str()) != 0)
+    return systemError("cannot rename to " + printablePath(path_), errno);
   temporaryPath_.clear();
   syncFolder(path_);
   discard();

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/align.h"
+#include "base/quote.h"
 #include "base/system_error.h"
 
 namespace firn {
@@ -30,7 +32,7 @@ void* mapAligned(int descriptor, uint64_t size) {
   void* base = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return MAP_FAILED;
   const auto address = reinterpret_cast<uintptr_t>(base);
-  const uintptr_t start = (address + kHugePage - 1) & ~(kHugePage - 1);
+  const uintptr_t start = roundUp(address, kHugePage);
   void* data = mmap(reinterpret_cast<void*>(start), size, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0);
   if (data == MAP_FAILED) {
     const int error = errno;
@@ -40,7 +42,7 @@ void* mapAligned(int descriptor, uint64_t size) {
   }
   if (start > address) munmap(base, start - address);
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t end = (start + size + page - 1) & ~(page - 1);
+  const uintptr_t end = roundUp(start + size, page);
   if (end < address + reserved) munmap(reinterpret_cast<void*>(end), address + reserved - end);
   return data;
 }
@@ -50,19 +52,20 @@ void* mapAligned(int descriptor, uint64_t size) {
 Result<MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for its other end.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return systemError("cannot open " + path, errno);
+  if (descriptor < 0) return systemError("cannot open " + printablePath(path), errno);
   MappedFile file;
   file.path_ = path;
   file.descriptor_ = descriptor;
   struct stat info{};
-  if (fstat(descriptor, &info) != 0) return systemError("cannot stat " + path, errno);
+  if (fstat(descriptor, &info) != 0) return systemError("cannot stat " + printablePath(path), errno);
   if (!S_ISREG(info.st_mode)) {
-    return invalidArgument(path + " is " + std::string(kindOf(info.st_mode)) + ", expected a regular file");
+    return invalidArgument(printablePath(path) + " is " + std::string(kindOf(info.st_mode)) +
+                           ", expected a regular file");
   }
   if (info.st_size > 0) {
     const auto size = static_cast<uint64_t>(info.st_size);
     void* data = mapAligned(descriptor, size);
-    if (data == MAP_FAILED) return systemError("cannot map " + path, errno);
+    if (data == MAP_FAILED) return systemError("cannot map " + printablePath(path), errno);
     file.data_ = static_cast<const std::byte*>(data);
     file.size_ = size;
   }
@@ -94,15 +97,15 @@ void MappedFile::release() {
 
 Status MappedFile::readAt(uint64_t offset, std::span<std::byte> out) const {
   if (offset > size_ || out.size() > size_ - offset) {
-    return outOfRange(path_ + ": " + std::to_string(out.size()) + " bytes at " + std::to_string(offset) +
+    return outOfRange(printablePath(path_) + ": " + std::to_string(out.size()) + " bytes at " + std::to_string(offset) +
                       " are asked for, the file has " + std::to_string(size_));
   }
   size_t done = 0;
   while (done < out.size()) {
     const ssize_t count = pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return systemError("cannot read " + path_, errno);
-    if (count == 0) return ioError(path_ + " was truncated while it was read");
+    if (count < 0) return systemError("cannot read " + printablePath(path_), errno);
+    if (count == 0) return ioError(printablePath(path_) + " was truncated while it was read");
     done += static_cast<size_t>(count);
   }
   return Status::ok();

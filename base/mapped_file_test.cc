@@ -45,6 +45,15 @@ TEST_F(MappedFileTest, GivesTheBytesAndSurvivesMoveAndRemoval) {
   }
 }
 
+TEST_F(MappedFileTest, MessagesHoldNoControlCharacters) {
+  const std::string name = path("\x1B[2Jx\n");
+  EXPECT_NE(MappedFile::open(name).status().message().find("\\x1b[2Jx\\x0a'"), std::string::npos);
+  std::filesystem::create_directory(name);
+  EXPECT_EQ(MappedFile::open(name).status().message().find('\x1B'), std::string::npos);
+  EXPECT_EQ(AtomicFile::create(name).status().message().find('\x1B'), std::string::npos);
+  EXPECT_EQ(AtomicFile::create(name + "/none/file").status().message().find('\x1B'), std::string::npos);
+}
+
 TEST_F(MappedFileTest, EmptyFileIsAnEmptySpan) {
   ASSERT_TRUE(writeFileAtomically(path("empty"), {}).isOk());
   auto file = MappedFile::open(path("empty"));

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/align.h"
+
 namespace firn {
 
 namespace {
@@ -22,12 +24,12 @@ Result<PageBuffer> PageBuffer::allocate(uint64_t bytes) {
   // A page that is touched alone costs tens of times more than its share of a huge page.
   const bool huge = bytes >= kHugeFrom;
   const uint64_t alignment = huge ? kHugePage : kPage;
-  const uint64_t mapped = (bytes + alignment - 1) / alignment * alignment;
+  const uint64_t mapped = roundUp(bytes, alignment);
   const uint64_t reserved = huge ? mapped + alignment : mapped;
   void* base = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return refused();
   const auto address = reinterpret_cast<uintptr_t>(base);
-  const uintptr_t start = (address + alignment - 1) / alignment * alignment;
+  const uintptr_t start = roundUp(address, alignment);
   if (start > address) munmap(base, start - address);
   if (const uint64_t tail = address + reserved - (start + mapped); tail > 0) {
     munmap(reinterpret_cast<void*>(start + mapped), tail);

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "base/align.h"
 #include "base/concat.h"
 #include "base/cpus.h"
 
 namespace firn::compiler {
 namespace {
-
-uint32_t roundUp(uint32_t value) { return (value + kSizeUnit - 1) / kSizeUnit * kSizeUnit; }
 
 Status checkTokens(std::string_view option, uint32_t value) {
   if (value >= 1 && value <= kMaxTokens) return Status::ok();
@@ -36,7 +35,7 @@ Result<std::vector<uint32_t>> chooseChunks(const CompileOptions& options, uint32
   }
   for (uint32_t asked : options.prefillChunks) {
     FIRN_RETURN_IF_ERROR(checkTokens("--prefill-chunks", asked));
-    uint32_t chunk = asked <= kSmallestChunk ? kSmallestChunk : roundUp(asked);
+    uint32_t chunk = asked <= kSmallestChunk ? kSmallestChunk : roundUp(asked, kSizeUnit);
     if (chunk > maxPrompt) {
       return invalidArgument(concat("--prefill-chunks: a chunk of ", asked, " tokens (", chunk,
                                     " when rounded) is larger than the longest prompt, ", maxPrompt,
@@ -56,7 +55,7 @@ Result<std::vector<uint32_t>> chooseContexts(const CompileOptions& options, uint
   }
   for (uint32_t asked : options.contexts) {
     FIRN_RETURN_IF_ERROR(checkTokens("--contexts", asked));
-    uint32_t context = roundUp(asked);
+    uint32_t context = roundUp(asked, kSizeUnit);
     if (context > kvRows) {
       return invalidArgument(concat("--contexts: ", asked, " rows (", context,
                                     " when rounded) are more than the cache has, ", kvRows,
@@ -84,8 +83,8 @@ Result<Sizes> chooseSizes(const CompileOptions& options) {
   FIRN_RETURN_IF_ERROR(checkTokens("--max-prompt-len", options.maxPromptTokens));
   FIRN_RETURN_IF_ERROR(checkTokens("--min-response-len", options.minResponseTokens));
   Sizes sizes;
-  sizes.maxPromptTokens = roundUp(options.maxPromptTokens);
-  sizes.minResponseTokens = roundUp(options.minResponseTokens);
+  sizes.maxPromptTokens = roundUp(options.maxPromptTokens, kSizeUnit);
+  sizes.minResponseTokens = roundUp(options.minResponseTokens, kSizeUnit);
   sizes.kvRows = sizes.maxPromptTokens + sizes.minResponseTokens;
   FIRN_ASSIGN_OR_RETURN(sizes.prefillChunks, chooseChunks(options, sizes.maxPromptTokens));
   FIRN_ASSIGN_OR_RETURN(sizes.contexts, chooseContexts(options, sizes.kvRows));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/align.h"
 #include "engine/prefix_store.h"
 #include "engine/snapshot.h"
 
@@ -59,7 +60,7 @@ Status Session::allocate() {
   uint64_t total = 0;
   for (size_t kind = 0; kind < bytes.size(); ++kind) {
     offset_[kind] = total;
-    total += (bytes[kind] + blob::kTensorAlignment - 1) / blob::kTensorAlignment * blob::kTensorAlignment;
+    total += roundUp(bytes[kind], blob::kTensorAlignment);
   }
   runtime::Device& device = model_->device();
   FIRN_ASSIGN_OR_RETURN(cacheBuffer_, device.alloc(model_->blob().header().kvBytes));

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "compiler/import/quote.h"
+#include "base/quote.h"
 
 namespace firn::import {
 namespace {

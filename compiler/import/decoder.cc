@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "compiler/import/architecture_keys.h"
 #include "compiler/import/decoder_refusals.h"
-#include "compiler/import/quote.h"
 #include "compiler/import/rope_import.h"
 #include "compiler/import/weight_source.h"
 #include "compiler/import/window_import.h"

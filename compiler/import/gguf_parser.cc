@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "compiler/import/quote.h"
+#include "base/quote.h"
 
 namespace firn::import {
 namespace {

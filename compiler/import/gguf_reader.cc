@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "base/quote.h"
 #include "compiler/import/gguf_parser.h"
-#include "compiler/import/quote.h"
 
 namespace firn::import {
 namespace {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <string>
 
+#include "base/quote.h"
 #include "blob/tokenizer_image.h"
-#include "compiler/import/quote.h"
 
 namespace firn::import {
 namespace {

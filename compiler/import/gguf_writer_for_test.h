@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/align.h"
 #include "compiler/import/ggml_types.h"
 #include "compiler/import/gguf_value.h"
 
@@ -162,7 +163,7 @@ class GgufWriter {
   }
 
  private:
-  uint64_t aligned(uint64_t offset) const { return (offset + alignment - 1) / alignment * alignment; }
+  uint64_t aligned(uint64_t offset) const { return roundUp(offset, alignment); }
 
   std::vector<std::pair<std::string, ByteVector>> keys_;
   std::vector<Tensor> tensors_;

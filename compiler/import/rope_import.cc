@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/import/quote.h"
+#include "base/quote.h"
 #include "compiler/import/rope_frequencies.h"
 
 namespace firn::import {

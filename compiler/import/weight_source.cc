@@ -1,6 +1,6 @@
 #include "compiler/import/weight_source.h"
 
-#include "compiler/import/quote.h"
+#include "base/quote.h"
 
 namespace firn::import {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/align.h"
+
 namespace firn::passes {
 
 std::vector<uint64_t> allocateIntervals(const std::vector<Interval>& intervals, uint64_t alignment,
@@ -23,7 +25,7 @@ std::vector<uint64_t> allocateIntervals(const std::vector<Interval>& intervals, 
       if (before.last < now.first || now.last < before.first) continue;
       if (offsets[other] >= offset + now.bytes) break;
       uint64_t end = offsets[other] + before.bytes;
-      offset = std::max(offset, (end + alignment - 1) / alignment * alignment);
+      offset = std::max(offset, roundUp(end, alignment));
     }
     offsets[index] = offset;
     areaBytes = std::max(areaBytes, offset + now.bytes);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/align.h"
 #include "compiler/ir/task.h"
 #include "compiler/passes/cost_model.h"
 #include "compiler/passes/interval_allocator.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr uint64_t kAlignment = blob::kTensorAlignment;
 
-uint64_t alignUp(uint64_t value) { return (value + kAlignment - 1) / kAlignment * kAlignment; }
+uint64_t alignUp(uint64_t value) { return roundUp(value, kAlignment); }
 
 /// Gives the streams their place in the weight section: those of all lanes first, then lane by lane, so that each lane
 /// reads one run of bytes from layer to layer.

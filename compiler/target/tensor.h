@@ -44,7 +44,4 @@ Tensor denseTensor(blob::Space space, std::string base, DType dtype, llvm::Array
 /// Bytes that a row-major tensor of these dims takes. The dims come from verified graph types, so it fits.
 uint64_t denseBytes(DType dtype, llvm::ArrayRef<int64_t> dims);
 
-/// `value` rounded up to a multiple of `unit`.
-constexpr int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 }  // namespace firn::target

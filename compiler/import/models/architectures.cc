@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/import/quote.h"
+#include "base/quote.h"
 
 namespace firn::import {
 namespace {

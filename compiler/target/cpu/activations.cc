@@ -1,5 +1,6 @@
 #include "compiler/target/cpu/activations.h"
 
+#include "base/align.h"
 #include "kernels/quant/panel.h"
 
 namespace firn::target {
