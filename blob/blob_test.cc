@@ -9,6 +9,7 @@
 #include <fstream>
 #include <regex>
 
+#include "base/page_buffer.h"
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "blob/sample_program.h"
@@ -186,6 +187,18 @@ TEST(Writer, RefusesWrongWeightsAndABadProgram) {
   const auto bad = Writer::create(path, contents);
   EXPECT_EQ(bad.status().code(), Code::kInternal);
   EXPECT_NE(bad.status().message().find("token_embd"), std::string::npos) << bad.status().toString();
+}
+
+TEST(Writer, RefusesWhatNoReaderOpens) {
+  auto tokenizer = PageBuffer::allocate(kMaxOutsideBytes);  // its pages are never touched
+  ASSERT_TRUE(tokenizer.isOk());
+  Contents contents = sampleContents(Target::kCpu, SampleSize::kHeadOnly);
+  contents.tokenizer = tokenizer->bytes();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("firn_large_" + std::to_string(getpid()))).string();
+  const auto writer = Writer::create(path, contents);
+  EXPECT_EQ(writer.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(writer.status().message().find("536870912"), std::string::npos) << writer.status().toString();
 }
 
 TEST(Writer, RefusesACardThatIsNoShallowObject) {

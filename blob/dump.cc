@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/concat.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "blob/names.h"
 #include "blob/task_op.h"
@@ -158,14 +160,19 @@ uint64_t taskCount(const Blob& blob, const BodyRecord& body) {
   return count;
 }
 
-Json bodyJson(const Blob& blob, size_t index, const DumpOptions& options) {
-  const BodyRecord& body = blob.bodies()[index];
-  const auto isCall = [&](const CallRecord& call) { return call.body == index; };
+/// How many calls of all entries run each body.
+std::vector<uint64_t> callCounts(const Blob& blob) {
+  std::vector<uint64_t> counts(blob.bodies().size());
+  for (const CallRecord& call : blob.calls()) ++counts[call.body];
+  return counts;
+}
+
+Json bodyJson(const Blob& blob, const BodyRecord& body, uint64_t calls, const DumpOptions& options) {
   Json json = {{"name", blob.string(body.name)},
                {"params", body.paramCount},
                {"segments", body.segmentCount},
                {"tasks", taskCount(blob, body)},
-               {"calls", std::ranges::count_if(blob.calls(), isCall)}};
+               {"calls", calls}};
   if (!options.tasks) return json;
   json["task_list"] = Json::array();
   forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
@@ -255,13 +262,14 @@ void textTasks(std::string& out, const Blob& blob, const BodyRecord& body) {
 }  // namespace
 
 std::string dumpText(const Blob& blob, const DumpOptions& options) {
-  std::string out = concat(blob.path(), "\n");
+  std::string out = concat(printablePath(blob.path()), "\n");
   textIdent(out, blob);
   textMemory(out, blob);
   textEntries(out, blob);
   out += "\nbody                 params segments  tasks  calls\n";
+  const std::vector<uint64_t> calls = callCounts(blob);
   for (size_t i = 0; i < blob.bodies().size(); ++i) {
-    const Json body = bodyJson(blob, i, {});
+    const Json body = bodyJson(blob, blob.bodies()[i], calls[i], {});
     line(out, "  %-18s %6u %8u %6llu %6llu\n", body["name"].get<std::string>().c_str(), blob.bodies()[i].paramCount,
          blob.bodies()[i].segmentCount, static_cast<Unsigned>(body["tasks"].get<uint64_t>()),
          static_cast<Unsigned>(body["calls"].get<uint64_t>()));
@@ -274,7 +282,10 @@ std::string dumpJson(const Blob& blob, const DumpOptions& options) {
   Json entries = Json::array();
   for (const EntryRecord& entry : blob.entries()) entries.push_back(entryJson(blob, entry));
   Json bodies = Json::array();
-  for (size_t i = 0; i < blob.bodies().size(); ++i) bodies.push_back(bodyJson(blob, i, options));
+  const std::vector<uint64_t> calls = callCounts(blob);
+  for (size_t i = 0; i < blob.bodies().size(); ++i) {
+    bodies.push_back(bodyJson(blob, blob.bodies()[i], calls[i], options));
+  }
   const Json json = {{"path", blob.path()},
                      {"ident", identJson(blob)},
                      {"card", Json::parse(blob.card(), nullptr, false)},

@@ -40,6 +40,12 @@ TEST(Dump, JsonAgreesWithTheBlob) {
   size_t tasks = 0;
   for (const auto& body : json["bodies"]) tasks += body["task_list"].size();
   EXPECT_EQ(tasks, blob.tasks().size());
+  size_t calls = 0;
+  for (const auto& body : json["bodies"]) {
+    EXPECT_GT(body["calls"], 0) << body["name"];
+    calls += body["calls"].get<size_t>();
+  }
+  EXPECT_EQ(calls, blob.calls().size());
 }
 
 }  // namespace

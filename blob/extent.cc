@@ -1,5 +1,7 @@
 #include "blob/extent.h"
 
+#include "base/align.h"
+
 namespace firn::blob {
 
 namespace {
@@ -8,8 +10,6 @@ constexpr uint64_t kPlaneAlignment = 64;
 
 /// Weights of quantized types come in groups of this many; a panel holds whole groups, not always whole blocks.
 constexpr uint64_t kGroup = 32;
-
-uint64_t roundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 /// The plane of super-blocks that `groups` groups can touch, wherever the first lies in its super-block of 8: a line
 /// that says where, then `halves` f16 for each row and super-block.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/align.h"
 #include "base/concat.h"
 
 namespace firn::blob {
@@ -51,8 +52,6 @@ std::array<std::byte, kNoteDescriptorOffset> noteHeader() {
   std::memcpy(bytes.data() + sizeof(header), kNoteName.data(), kNoteName.size());
   return bytes;
 }
-
-uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 uint64_t alignmentOf(SectionId id, uint64_t bytes) {
   if (id == SectionId::kWeights && bytes >= kHugeThreshold) return kHugeAlignment;
@@ -292,9 +291,19 @@ void placeSections(Frame& frame) {
   for (uint32_t i = 1; i < kSectionIds; ++i) {
     SectionPlace& place = frame.sections[i];
     if (!place.present) continue;
-    place.offset = alignUp(at, alignmentOf(static_cast<SectionId>(i), place.bytes));
+    place.offset = roundUp(at, alignmentOf(static_cast<SectionId>(i), place.bytes));
     at = place.offset + place.bytes;
   }
+}
+
+std::span<const std::byte> sectionBytes(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
+  const SectionPlace& place = frame.place(id);
+  return outside.subspan(place.offset, place.bytes);
+}
+
+std::string_view sectionText(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
+  const auto bytes = sectionBytes(outside, frame, id);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 void writeFrame(const Frame& frame, std::span<std::byte> outside) {

@@ -48,6 +48,11 @@ struct Frame {
   uint64_t outsideBytes() const { return place(SectionId::kWeights).offset; }
 };
 
+/// The bytes of a section of `outside` that is not the weights; empty for one that is absent.
+std::span<const std::byte> sectionBytes(std::span<const std::byte> outside, const Frame& frame, SectionId id);
+/// The same as text.
+std::string_view sectionText(std::span<const std::byte> outside, const Frame& frame, SectionId id);
+
 /// The part outside the weights may have this many bytes at most: what a reader copies before it can check the hash.
 inline constexpr uint64_t kMaxOutsideBytes = 512ULL << 20;
 /// Bytes of the ELF header, and of one section header.

@@ -7,6 +7,7 @@
 #include "blob/frame.h"
 #include "blob/reader.h"
 #include "blob/sample_program.h"
+#include "blob/verifier.h"
 
 namespace firn::blob {
 namespace {
@@ -95,7 +96,8 @@ TEST(Hostile, Header) {
           {"target is 9", [](Editor& e) { e.editIdent([](Ident& i) { i.target = static_cast<Target>(9); }); }},
           {"lanes is 0", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 0; }); }},
           {"lanes is 4294967295", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = ~0U; }); }},
-          {"segment 0: takes laneRanges", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 1000; }); }},
+          {"lanes is 257, expected 1..256", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = kMaxLanes + 1; }); }},
+          {"segment 0: takes laneRanges", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 200; }); }},
           {"kvType is 1", [](Editor& e) { e.editIdent([](Ident& i) { i.target = Target::kReference; }); }},
           {"layers is 0", [](Editor& e) { e.header().layers = 0; }},
           {"headDim is 4294967295", [](Editor& e) { e.header().headDim = ~0U; }},
@@ -161,6 +163,7 @@ TEST(Hostile, Records) {
           {"symbol 0", [](Editor& e) { e.symbol(0).dims[0] = 1 << 20; }},
           {"symbol 0", [](Editor& e) { e.symbol(0).isOutput = 1; }},
           {"symbol 6", [](Editor& e) { e.symbol(6).kind = SymbolKind::kLogits; }},
+          {"no entry calls it", [](Editor& e) { e.call(e.header().calls.count - 1).body = 0; }},
           {"call 0: body is 77", [](Editor& e) { e.call(0).body = 77; }},
           {"call 1: layer is 2", [](Editor& e) { e.call(1).layer = 2; }},
           {"call 0: 0 arguments", [](Editor& e) { e.call(0).body = 1; }},
@@ -354,6 +357,33 @@ TEST(Hostile, Sections) {
       }
     }
   }
+}
+
+/// A blob of `bodies` bodies without tasks, each called once by its one entry.
+Status readBodies(size_t bodies) {
+  Contents contents = sampleContents(Target::kReference, SampleSize::kHeadOnly);
+  Program& program = contents.program;
+  program.bodies.resize(bodies, {.name = 0,
+                                 .firstParam = static_cast<uint32_t>(program.params.size()),
+                                 .paramCount = 0,
+                                 .firstSegment = static_cast<uint32_t>(program.segments.size()),
+                                 .segmentCount = 0,
+                                 .reserved0 = 0});
+  for (size_t i = 1; i < bodies; ++i) {
+    program.calls.push_back({.body = static_cast<uint32_t>(i),
+                             .layer = kNoLayer,
+                             .firstArg = static_cast<uint32_t>(program.callArgs.size()),
+                             .argCount = 0});
+  }
+  program.entries[0].callCount = static_cast<uint32_t>(program.calls.size());
+  return Writer::create("/dev/full/none", contents).status();
+}
+
+// What verification keeps of a body is several times the body, so a file of empty ones must be refused before.
+TEST(Hostile, BodiesAreBounded) {
+  EXPECT_EQ(readBodies(kMaxRecords).code(), Code::kNotFound) << "only the folder is at fault";
+  const Status status = readBodies(kMaxRecords + 1);
+  EXPECT_NE(status.message().find("table bodies has 65537 records"), std::string::npos) << status.toString();
 }
 
 TEST(Hostile, AnotherVersionIsNamedBesideOurs) {

@@ -29,6 +29,9 @@ inline constexpr uint64_t kHugeThreshold = 32ULL << 20;
 
 using firn::Hash128;
 
+/// More lanes than any machine this format is for.
+inline constexpr uint32_t kMaxLanes = 256;
+
 enum class Target : uint32_t { kReference = 1, kCpu = 2 };
 
 /// Descriptor of the identification note.

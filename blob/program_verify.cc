@@ -53,10 +53,12 @@ class ProgramCheck {
       : program_(program), header_(*program.header), ident_(ident), weightsBytes_(weightsBytes) {}
 
   Status run() {
+    FIRN_RETURN_IF_ERROR(checkCounts());
     FIRN_RETURN_IF_ERROR(checkSizes());
     FIRN_RETURN_IF_ERROR(checkMemory());
     FIRN_RETURN_IF_ERROR(checkStrings());
     FIRN_RETURN_IF_ERROR(checkPartitions());
+    FIRN_RETURN_IF_ERROR(checkEveryBodyIsCalled());
     FIRN_RETURN_IF_ERROR(checkParams());
     FIRN_RETURN_IF_ERROR(checkBodies());
     return checkEntries();
@@ -66,6 +68,16 @@ class ProgramCheck {
   template <typename... Pieces>
   static Status wrong(std::string_view field, uint64_t found, const Pieces&... expected) {
     return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
+  }
+
+  Status checkCounts() const {
+    for (const auto& [table, count] : {std::pair<std::string_view, uint64_t>{"entries", program_.entries.size()},
+                                       {"bodies", program_.bodies.size()}}) {
+      if (count == 0 || count > kMaxRecords) {
+        return corrupt(concat("table ", table, " has ", count, " records, expected 1..", kMaxRecords));
+      }
+    }
+    return Status::ok();
   }
 
   Status checkSizes() const {
@@ -161,6 +173,21 @@ class ProgramCheck {
     FIRN_RETURN_IF_ERROR(params.finish());
     FIRN_RETURN_IF_ERROR(segments.finish());
     return checkTaskPartitions();
+  }
+
+  /// A body that nothing calls is checked against no entry, and means nothing.
+  Status checkEveryBodyIsCalled() const {
+    std::vector<bool> isCalled(program_.bodies.size());
+    for (size_t i = 0; i < program_.calls.size(); ++i) {
+      const uint32_t body = program_.calls[i].body;
+      if (body >= isCalled.size()) {
+        return corrupt(concat("call ", i, ": body is ", body, ", there are ", isCalled.size()));
+      }
+      isCalled[body] = true;
+    }
+    const auto idle = std::ranges::find(isCalled, false);
+    if (idle == isCalled.end()) return Status::ok();
+    return corrupt(concat("body ", idle - isCalled.begin(), ": no entry calls it"));
   }
 
   Status checkTaskPartitions() const {
@@ -286,7 +313,6 @@ class ProgramCheck {
       if (Status status = checkEntry(i, entry); !status.isOk()) return status.withPlace(concat("entry ", i));
       seen.emplace_back(entry.kind, entry.rows, entry.context);
     }
-    if (seen.empty()) return corrupt("table entries is empty");
     std::ranges::sort(seen);
     if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
       return corrupt(
@@ -350,9 +376,6 @@ class ProgramCheck {
   }
 
   Status checkCall(const CallRecord& call, const EntryRecord& entry, std::span<const SymbolRecord> symbols) const {
-    if (call.body >= program_.bodies.size()) {
-      return corrupt(concat("body is ", call.body, ", there are ", program_.bodies.size()));
-    }
     if (call.layer != kNoLayer && call.layer >= header_.layers) {
       return corrupt(concat("layer is ", call.layer, ", there are ", header_.layers));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/align.h"
 #include "base/concat.h"
 
 namespace firn::blob {
@@ -10,8 +11,6 @@ namespace {
 
 constexpr uint64_t kTableAlignment = 8;
 
-uint64_t alignTable(uint64_t offset) { return (offset + kTableAlignment - 1) & ~(kTableAlignment - 1); }
-
 /// Walks the tables in order.
 class TableCursor {
  public:
@@ -19,7 +18,7 @@ class TableCursor {
 
   template <typename Record>
   Status take(std::string_view name, const Table& table, std::span<const Record>& out) {
-    const uint64_t start = alignTable(at_);
+    const uint64_t start = roundUp(at_, kTableAlignment);
     if (table.offset != start) {
       return corrupt(concat("program table ", name, ": offset is ", table.offset, ", expected ", start,
                             " (behind the table before it)"));
@@ -37,7 +36,7 @@ class TableCursor {
   }
 
   Status finish() {
-    const uint64_t end = alignTable(at_);
+    const uint64_t end = roundUp(at_, kTableAlignment);
     if (section_.size() != end) {
       return corrupt(concat("the program section has ", section_.size(), " bytes, its tables end at ", end));
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/concat.h"
+#include "base/quote.h"
 #include "blob/verifier.h"
 
 namespace firn::blob {
@@ -40,10 +41,10 @@ Result<Blob> Blob::open(const std::string& path) {
   std::vector<std::byte> head(std::min(size, kHeadBytes));
   FIRN_RETURN_IF_ERROR(blob.file_.readAt(0, head));
   const Result<uint64_t> outsideBytes = outsideBytesOf(head, size);
-  if (!outsideBytes.isOk()) return outsideBytes.status().withPlace(path);
+  if (!outsideBytes.isOk()) return outsideBytes.status().withPlace(printablePath(path));
   FIRN_ASSIGN_OR_RETURN(blob.outside_, PageBuffer::allocate(*outsideBytes));
   FIRN_RETURN_IF_ERROR(blob.file_.readAt(0, blob.outside_.bytes()));
-  if (Status status = blob.verify(size); !status.isOk()) return status.withPlace(path);
+  if (Status status = blob.verify(size); !status.isOk()) return status.withPlace(printablePath(path));
   blob.weights_ = blob.file_.bytes().subspan(*outsideBytes);
   return blob;
 }
@@ -66,8 +67,8 @@ Result<Blob> Blob::fromMemory(std::span<const std::byte> file) {
 Status Blob::verifyWeights() const {
   const Hash128 hash = hash128(weights_);
   if (hash == ident_.weightsHash) return Status::ok();
-  return corrupt(concat(path_, ": the weights have hash ", toHex(hash), ", the note says ", toHex(ident_.weightsHash),
-                        ": the file is damaged, compile the model again"));
+  return corrupt(concat(printablePath(path_), ": the weights have hash ", toHex(hash), ", the note says ",
+                        toHex(ident_.weightsHash), ": the file is damaged, compile the model again"));
 }
 
 std::optional<uint32_t> Blob::findEntry(std::string_view name) const {
@@ -82,16 +83,6 @@ const SymbolRecord* Blob::findSymbol(const EntryRecord& entry, SymbolKind kind) 
     if (symbol.kind == kind) return &symbol;
   }
   return nullptr;
-}
-
-std::span<const std::byte> Blob::sectionBytes(SectionId id) const {
-  const SectionPlace& place = frame_.place(id);
-  return outside_.bytes().subspan(place.offset, place.bytes);
-}
-
-std::string_view Blob::text(SectionId id) const {
-  const auto bytes = sectionBytes(id);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace firn::blob

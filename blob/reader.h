@@ -85,11 +85,11 @@ class Blob {
   const SymbolRecord* findSymbol(const EntryRecord& entry, SymbolKind kind) const;
 
   /// Model card, a JSON object.
-  std::string_view card() const { return text(SectionId::kCard); }
+  std::string_view card() const { return sectionText(outside_.bytes(), frame_, SectionId::kCard); }
   /// Tokenizer image (tokenizer_image.h), 4096-byte aligned; empty when the model has none.
-  std::span<const std::byte> tokenizer() const { return sectionBytes(SectionId::kTokenizer); }
+  std::span<const std::byte> tokenizer() const { return sectionBytes(outside_.bytes(), frame_, SectionId::kTokenizer); }
   /// Chat template text; empty when the model has none.
-  std::string_view chatTemplate() const { return text(SectionId::kTemplate); }
+  std::string_view chatTemplate() const { return sectionText(outside_.bytes(), frame_, SectionId::kTemplate); }
   /// The weight section, at least 64-byte aligned; the hash of its bytes is checked by verifyWeights() only.
   std::span<const std::byte> weights() const { return weights_; }
   /// corrupt, with both hashes, when the weights are not those of the note. Reads all of them.
@@ -104,9 +104,6 @@ class Blob {
   Blob() = default;
   /// Verifies outside_, of a file of `fileBytes` bytes, and fills the views.
   Status verify(uint64_t fileBytes);
-
-  std::span<const std::byte> sectionBytes(SectionId id) const;
-  std::string_view text(SectionId id) const;
 
   std::string path_;
   MappedFile file_;             ///< the weights of a blob on disk

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/align.h"
 #include "base/concat.h"
 #include "base/mapped_file.h"
 #include "blob/extent.h"
@@ -34,7 +35,7 @@ class Bump {
  public:
   uint64_t take(uint64_t bytes) {
     const uint64_t at = end_;
-    end_ = (end_ + bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    end_ = roundUp(end_ + bytes, kTensorAlignment);
     return at;
   }
   uint64_t end() const { return end_; }

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/align.h"
+#include "base/quote.h"
 #include "blob/tokenizer_image.h"
 
 namespace firn::blob {
@@ -46,13 +48,6 @@ bool appendDecoded(std::string_view text, std::string& out) {
     out.push_back(static_cast<char>(kByteOf[codePoint]));
   }
   return true;
-}
-
-/// `text` in a message: short, and printable ASCII whatever it holds.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 60)) out += (c >= ' ' && c < 0x7F) ? c : '?';
-  return out + (text.size() > 60 ? "...'" : "'");
 }
 
 class Builder {
@@ -176,7 +171,18 @@ class Builder {
       if (types_[merged] == TokenType::kControl) continue;
       merges_.push_back({left, right, static_cast<uint32_t>(rank), merged});
     }
+    keepFirstMerges();
     return Status::ok();
+  }
+
+  /// Of merges of the same pair the first counts, so that the table grows with what it holds.
+  void keepFirstMerges() {
+    const auto pairOf = [](const MergeSlot& merge) { return std::pair(merge.left, merge.right); };
+    std::ranges::sort(merges_, {},
+                      [](const MergeSlot& merge) { return std::tuple(merge.left, merge.right, merge.rank); });
+    const auto repeated = std::ranges::unique(merges_, {}, pairOf);
+    merges_.erase(repeated.begin(), repeated.end());
+    std::ranges::sort(merges_, {}, &MergeSlot::rank);
   }
 
   /// Puts `count` items into a table of at least twice as many slots. `place(item, table, mask)` returns how many
@@ -264,7 +270,7 @@ class Builder {
 
   template <typename Container>
   void append(const Container& items, TokenizerTable& table) {
-    out_.resize((out_.size() + 7) / 8 * 8);
+    out_.resize(roundUp(out_.size(), 8));
     const auto bytes = std::as_bytes(std::span(items));
     table = {static_cast<uint32_t>(out_.size()), static_cast<uint32_t>(items.size())};
     out_.insert(out_.end(), bytes.begin(), bytes.end());

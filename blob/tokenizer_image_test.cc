@@ -76,6 +76,15 @@ TEST(TokenizerImage, holdsWhatItWasBuiltFrom) {
 
 TEST(TokenizerImage, sameDataSameBytes) { EXPECT_EQ(build(smallData()), build(smallData())); }
 
+TEST(TokenizerImage, repeatedMergesCostNothing) {
+  TokenizerData data = smallData();
+  const std::vector<std::byte> expected = build(data);
+  data.merges.insert(data.merges.end(), 10000, "ab c");
+  EXPECT_EQ(build(data), expected);
+  data.merges.insert(data.merges.begin(), 10000, "a b");
+  EXPECT_EQ(build(data).size(), expected.size());
+}
+
 TEST(TokenizerImage, firstOfEqualTokensIsFoundAndBothDecode) {
   TokenizerData data = smallData();
   data.tokens.push_back("ab");

@@ -15,16 +15,6 @@ namespace {
 constexpr uint64_t kMaxCardBytes = 16ULL << 20;
 constexpr int kMaxCardDepth = 32;
 
-std::span<const std::byte> bytesOf(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
-  const SectionPlace& place = frame.place(id);
-  return outside.subspan(place.offset, place.bytes);
-}
-
-std::string_view textOf(std::span<const std::byte> outside, const Frame& frame, SectionId id) {
-  const auto bytes = bytesOf(outside, frame, id);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 Status checkIdent(const Ident& ident) {
   if (targetName(ident.target).empty()) {
     return unsupported(
@@ -57,14 +47,14 @@ bool isShallow(std::string_view json) {
 }
 
 Status checkTexts(std::span<const std::byte> outside, const Frame& frame) {
-  const std::string_view card = textOf(outside, frame, SectionId::kCard);
+  const std::string_view card = sectionText(outside, frame, SectionId::kCard);
   if (card.size() > kMaxCardBytes || card.empty() || card.front() != '{' || !nlohmann::json::accept(card)) {
     return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes that are no JSON object"));
   }
   if (!isShallow(card)) {
     return corrupt(concat("section ", kCardSection, ": nested deeper than ", kMaxCardDepth));
   }
-  if (!isUtf8(textOf(outside, frame, SectionId::kTemplate))) {
+  if (!isUtf8(sectionText(outside, frame, SectionId::kTemplate))) {
     return corrupt(concat("section ", kTemplateSection, ": not UTF-8 text"));
   }
   return Status::ok();
@@ -73,12 +63,12 @@ Status checkTexts(std::span<const std::byte> outside, const Frame& frame) {
 /// The symbol table follows from the program, so it must be exactly that.
 Status checkElfSymbols(std::span<const std::byte> outside, const Frame& frame, const ProgramView& program) {
   const ElfSymbols expected = makeElfSymbols(program, frame);
-  const auto symtab = bytesOf(outside, frame, SectionId::kSymtab);
+  const auto symtab = sectionBytes(outside, frame, SectionId::kSymtab);
   if (symtab.size() != expected.symtab.size() ||
       std::memcmp(symtab.data(), expected.symtab.data(), symtab.size()) != 0) {
     return corrupt("section .symtab: not the symbols of the program");
   }
-  if (textOf(outside, frame, SectionId::kStrtab) != expected.strtab) {
+  if (sectionText(outside, frame, SectionId::kStrtab) != expected.strtab) {
     return corrupt("section .strtab: not the symbol names of the program");
   }
   return Status::ok();
@@ -97,7 +87,7 @@ Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64
   }
   FIRN_RETURN_IF_ERROR(checkIdent(verified.ident));
   FIRN_RETURN_IF_ERROR(checkTexts(outside, verified.frame));
-  FIRN_ASSIGN_OR_RETURN(verified.program, viewProgram(bytesOf(outside, verified.frame, SectionId::kProgram)));
+  FIRN_ASSIGN_OR_RETURN(verified.program, viewProgram(sectionBytes(outside, verified.frame, SectionId::kProgram)));
   FIRN_RETURN_IF_ERROR(
       verifyProgram(verified.program, verified.ident, verified.frame.place(SectionId::kWeights).bytes));
   FIRN_RETURN_IF_ERROR(checkElfSymbols(outside, verified.frame, verified.program));

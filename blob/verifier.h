@@ -5,6 +5,7 @@
 //   - every byte before the weights is covered by the content hash, and every byte that means nothing is zero;
 //   - tables lie inside their section; each record belongs to exactly one parent, in order, so walking the program
 //     visits each record once per call and the cost of checking is linear in the file;
+//   - there are at most kMaxRecords entries and as many bodies, and every body is called;
 //   - for every call of every entry, every operand lies inside the scratch of the entry, the weights, the KV cache, or
 //     the symbol bound to it (the mask aside: an operand of kvRows bytes of which the entry's context are bound and
 //     read), and nothing writes to weights or to inputs;
@@ -27,8 +28,8 @@
 
 namespace firn::blob {
 
-/// More lanes than any machine this format is for.
-inline constexpr uint32_t kMaxLanes = 1024;
+/// Entries, and bodies, of one program: a ladder of 64 chunks and 64 contexts makes 4,300 entries.
+inline constexpr uint32_t kMaxRecords = 1U << 16;
 
 /// What verification found: views into the bytes it was given.
 struct VerifiedOutside {
@@ -39,7 +40,8 @@ struct VerifiedOutside {
 
 /// Verifies the part of a file of `fileBytes` bytes that lies before its weights; `outside` must be 4096-byte aligned.
 /// version_mismatch names both versions; corrupt and unsupported name section, table and record.
-/// Linear in outside.size(); allocates a few KB and one copy of the symbol table.
+/// Linear in outside.size(); allocates one copy of the symbol table and up to 8 MB: about 100 bytes for each body, 16
+/// for each entry.
 Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes);
 
 /// The rules of the tables alone: everything that relates records to each other.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/align.h"
 #include "base/atomic_file.h"
 #include "base/concat.h"
 #include "base/page_buffer.h"
@@ -50,7 +51,7 @@ class ProgramBytes {
   Table append(const Records& records) {
     const uint64_t offset = bytes_.size();
     const uint64_t size = records.size() * sizeof(records[0]);
-    bytes_.resize(offset + (size + 7) / 8 * 8);
+    bytes_.resize(roundUp(offset + size, 8));
     if (size > 0) std::memcpy(bytes_.data() + offset, records.data(), size);
     return {.offset = offset, .count = records.size()};
   }
@@ -125,6 +126,11 @@ Result<Writer> Writer::create(const std::string& path, const Contents& contents)
   set(SectionId::kSymtab, symbols.symtab.size(), true);
   set(SectionId::kStrtab, symbols.strtab.size(), true);
   placeSections(frame);
+  if (frame.outsideBytes() > kMaxOutsideBytes) {
+    return resourceExhausted(concat("the blob has ", frame.outsideBytes(), " bytes besides its weights, the limit is ",
+                                    kMaxOutsideBytes, ": program ", program.size(), ", tokenizer ",
+                                    contents.tokenizer.size(), ", template ", contents.chatTemplate.size()));
+  }
 
   FIRN_ASSIGN_OR_RETURN(state->outside, PageBuffer::allocate(frame.outsideBytes()));
   writeFrame(frame, state->outside.bytes());

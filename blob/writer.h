@@ -30,7 +30,8 @@ struct Contents {
 /// verified, in finish(), or not at all. One thread.
 class Writer {
  public:
-  /// Refuses a program that breaks a rule of verifier.h (internal: it is the caller's bug), with the record at fault.
+  /// Refuses a program that breaks a rule of verifier.h (internal: it is the caller's bug), with the record at fault,
+  /// and more than kMaxOutsideBytes beside the weights, which no reader opens (resource_exhausted).
   static Result<Writer> create(const std::string& path, const Contents& contents);
 
   ~Writer();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "blob/layout.h"
 
 namespace firn::compiler {
 
@@ -47,7 +48,7 @@ struct CompileOptions {
   std::function<void(std::string_view phase, uint64_t done, uint64_t total)> progress;
 };
 
-inline constexpr uint32_t kMaxLanes = 256;
+using blob::kMaxLanes;
 
 /// The numbers of a finished compile, after rounding.
 struct CompileReport {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
+#include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/import/import.h"
 #include "tools/number_option.h"
@@ -41,7 +42,7 @@ void ModelChoice::addTo(CLI::App& command) {
   command.add_option("--device", compile.device, "cpu or reference (default: a blob's own, or cpu)")
       ->check(CLI::IsMember({"cpu", "reference"}));
   constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
-  addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, 256});
+  addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, blob::kMaxLanes});
   addNumberList(command, "--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt", {1, kMaxRows});
   addNumberList(command, "--contexts", compile.contexts, "Context sizes", {1, kMaxRows});
   addNumber(command, "--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)", {1, kMaxRows});
