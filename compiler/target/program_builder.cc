@@ -1,6 +1,9 @@
 #include "compiler/target/program_builder.h"
 
+#include <bit>
 #include <utility>
+
+#include "base/align.h"
 
 namespace firn::target {
 namespace {
@@ -55,11 +58,11 @@ mlir::IntegerAttr optionalLane(mlir::OpBuilder& builder, int lane) {
 std::string Pack::key() const {
   std::string text = source + "|" + form + "|" + std::string(task::dtypeName(dtype));
   for (int64_t number : {firstRow, rowCount, firstColumn, columnCount}) text += "|" + std::to_string(number);
-  return text + "|" + (magnitude ? std::to_string(*magnitude) : "");
+  return text + "|" + (magnitude ? std::to_string(std::bit_cast<uint32_t>(*magnitude)) : "");
 }
 
 uint64_t StreamTemplate::append(Pack pack) {
-  pack.offset = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  pack.offset = roundUp(bytes, kAlignment);
   bytes = pack.offset + pack.bytes;
   packs.push_back(std::move(pack));
   return packs.back().offset;
