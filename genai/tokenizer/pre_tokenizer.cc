@@ -3,8 +3,10 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace firn::genai {
@@ -53,6 +55,13 @@ struct PreTokenizer::Pattern {
   std::unique_ptr<pcre2_code, CodeDeleter> code;
 };
 
+/// What the expressions of one split work with, made once for it.
+struct PreTokenizer::Call {
+  pcre2_match_context* context;
+  std::span<const std::unique_ptr<pcre2_match_data, MatchDeleter>> matches;  ///< one for each expression
+  const Visitor& visit;
+};
+
 Result<const PreTokenizerRow*> findPreTokenizer(std::string_view name) {
   const std::string wanted = " " + std::string(name.empty() ? "default" : name) + " ";
   std::string known;
@@ -87,33 +96,40 @@ PreTokenizer::PreTokenizer(PreTokenizer&&) noexcept = default;
 PreTokenizer& PreTokenizer::operator=(PreTokenizer&&) noexcept = default;
 PreTokenizer::~PreTokenizer() = default;
 
-Status PreTokenizer::split(std::string_view text, const Visitor& visit) const { return splitFrom(0, text, visit); }
-
-Status PreTokenizer::splitFrom(size_t pattern, std::string_view text, const Visitor& visit) const {
-  if (pattern == patterns_.size()) {
-    visit(text);
-    return Status::ok();
-  }
-  const std::unique_ptr<pcre2_match_data, MatchDeleter> match(pcre2_match_data_create(1, nullptr));
+Status PreTokenizer::split(std::string_view text, const Visitor& visit) const {
   const std::unique_ptr<pcre2_match_context, ContextDeleter> context(pcre2_match_context_create(nullptr));
-  if (match == nullptr || context == nullptr) return resourceExhausted("pre-tokenizer: no memory for a match");
+  std::vector<std::unique_ptr<pcre2_match_data, MatchDeleter>> matches;
+  for (size_t i = 0; i < patterns_.size(); ++i) matches.emplace_back(pcre2_match_data_create(1, nullptr));
+  if (context == nullptr || std::ranges::any_of(matches, [](const auto& match) { return match == nullptr; })) {
+    return resourceExhausted("pre-tokenizer: no memory for a match");
+  }
   // The expressions are linear, so a limit on their steps would be a limit on the text.
   pcre2_set_match_limit(context.get(), UINT32_MAX);
+  return splitFrom(0, text, {context.get(), matches, visit});
+}
+
+Status PreTokenizer::splitFrom(size_t pattern, std::string_view text, const Call& call) const {
+  if (pattern == patterns_.size()) {
+    call.visit(text);
+    return Status::ok();
+  }
+  // One for each expression: those after this one run before it is asked for its next match.
+  pcre2_match_data* match = call.matches[pattern].get();
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   size_t done = 0;
   while (done < text.size()) {
-    const int rc = pcre2_match(patterns_[pattern].code.get(), subject, text.size(), done, PCRE2_NO_UTF_CHECK,
-                               match.get(), context.get());
+    const int rc =
+        pcre2_match(patterns_[pattern].code.get(), subject, text.size(), done, PCRE2_NO_UTF_CHECK, match, call.context);
     if (rc == PCRE2_ERROR_NOMATCH) break;
     if (rc < 0) return resourceExhausted("pre-tokenizer: PCRE2 error " + std::to_string(rc) + " while splitting text");
-    const size_t* ends = pcre2_get_ovector_pointer(match.get());
+    const size_t* ends = pcre2_get_ovector_pointer(match);
     if (ends[1] <= ends[0]) return internalError("pre-tokenizer: an expression matched nothing");
-    if (ends[0] > done) FIRN_RETURN_IF_ERROR(splitFrom(pattern + 1, text.substr(done, ends[0] - done), visit));
-    FIRN_RETURN_IF_ERROR(splitFrom(pattern + 1, text.substr(ends[0], ends[1] - ends[0]), visit));
+    if (ends[0] > done) FIRN_RETURN_IF_ERROR(splitFrom(pattern + 1, text.substr(done, ends[0] - done), call));
+    FIRN_RETURN_IF_ERROR(splitFrom(pattern + 1, text.substr(ends[0], ends[1] - ends[0]), call));
     done = ends[1];
   }
   if (done == text.size()) return Status::ok();
-  return splitFrom(pattern + 1, text.substr(done), visit);
+  return splitFrom(pattern + 1, text.substr(done), call);
 }
 
 }  // namespace firn::genai

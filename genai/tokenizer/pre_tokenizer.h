@@ -39,9 +39,10 @@ class PreTokenizer {
 
  private:
   struct Pattern;
+  struct Call;
   using Visitor = std::function<void(std::string_view piece)>;
   explicit PreTokenizer(std::vector<Pattern> patterns);
-  Status splitFrom(size_t pattern, std::string_view text, const Visitor& visit) const;
+  Status splitFrom(size_t pattern, std::string_view text, const Call& call) const;
   std::vector<Pattern> patterns_;
 };
 

@@ -2,51 +2,16 @@
 // allocation that it makes.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 #include <unistd.h>
 
+#include "base/allocation_counter_for_test.h"
 #include "genai/pipeline.h"
 #include "tests/e2e/compiled_model.h"
 #include "tools/engine_adapter.h"
-
-namespace {
-
-std::atomic<uint64_t> allocations{0};
-
-}  // namespace
-
-// operator new comes here too.
-extern "C" {
-void* libcMalloc(size_t bytes) __asm__("__libc_malloc");
-void* libcCalloc(size_t count, size_t bytes) __asm__("__libc_calloc");
-void* libcRealloc(void* memory, size_t bytes) __asm__("__libc_realloc");
-void* libcMemalign(size_t alignment, size_t bytes) __asm__("__libc_memalign");
-void* malloc(size_t bytes) {
-  ++allocations;
-  return libcMalloc(bytes);
-}
-void* calloc(size_t count, size_t bytes) {
-  ++allocations;
-  return libcCalloc(count, bytes);
-}
-void* realloc(void* memory, size_t bytes) {
-  ++allocations;
-  return libcRealloc(memory, bytes);
-}
-void* aligned_alloc(size_t alignment, size_t bytes) {
-  ++allocations;
-  return libcMemalign(alignment, bytes);
-}
-int posix_memalign(void** memory, size_t alignment, size_t bytes) {
-  ++allocations;
-  *memory = libcMemalign(alignment, bytes);
-  return *memory == nullptr ? ENOMEM : 0;
-}
-}
 
 namespace firn::e2e {
 namespace {
@@ -85,10 +50,10 @@ TEST_P(MemoryTest, ThousandStepsAllocateNothing) {
   need(session->prefill(prompt));
   // The first step may pay for what is made once; none after it.
   ASSERT_TRUE(session->decode(ids[0]).isOk());
-  const uint64_t before = allocations;
+  const uint64_t before = allocationCount();
   bool ok = true;
   for (uint32_t i = 1; i < kSteps; ++i) ok = session->decode(ids[i]).isOk() && ok;
-  const uint64_t after = allocations;
+  const uint64_t after = allocationCount();
   EXPECT_TRUE(ok);
   EXPECT_EQ(after - before, 0U);
 }
@@ -129,9 +94,9 @@ TEST_P(MemoryTest, FiveThousandStepsWithShiftsAllocateAndGrowByNothing) {
 TEST_P(MemoryTest, PrefillAllocatesForItsPlanAlone) {
   need(session->prefill(prompt));
   need(session->rewind(0));
-  const uint64_t before = allocations;
+  const uint64_t before = allocationCount();
   const bool ok = session->prefill(prompt).isOk();
-  const uint64_t after = allocations;
+  const uint64_t after = allocationCount();
   EXPECT_TRUE(ok);
   EXPECT_LE(after - before, 20U);
 }
@@ -148,16 +113,6 @@ TEST_P(MemoryTest, AHundredChatsAreFlat) {
   chats(100);
   const long grown = residentPages() - before;
   EXPECT_LE(grown * sysconf(_SC_PAGESIZE), 64 * 1024);
-}
-
-TEST(MemoryCounterTest, Counts) {
-  const uint64_t before = allocations;
-  auto* volatile byNew = new int[100];  // volatile: the compiler may otherwise leave both out
-  EXPECT_EQ(allocations.load(), before + 1);
-  void* volatile byMalloc = std::malloc(100);
-  EXPECT_EQ(allocations.load(), before + 2);
-  delete[] byNew;
-  std::free(byMalloc);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, MemoryTest, testing::Values("gguf/llama.gguf", "quant/q4_1.gguf"),

@@ -1,0 +1,24 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/allocation_counter_for_test.h"
+
+namespace firn {
+namespace {
+
+TEST(AllocationCounterTest, Counts) {
+  const uint64_t before = allocationCount();
+  auto* volatile byNew = new int[100];  // volatile: the compiler may otherwise leave them out
+  EXPECT_EQ(allocationCount(), before + 1);
+  void* volatile byMalloc = std::malloc(100);
+  EXPECT_EQ(allocationCount(), before + 2);
+  void* volatile aligned = std::aligned_alloc(64, 128);
+  EXPECT_EQ(allocationCount(), before + 3);
+  delete[] byNew;
+  std::free(byMalloc);
+  std::free(aligned);
+}
+
+}  // namespace
+}  // namespace firn
