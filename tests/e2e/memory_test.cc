@@ -83,9 +83,9 @@ TEST_P(MemoryTest, FiveThousandStepsWithShiftsAllocateAndGrowByNothing) {
   for (; step < rows; ++step) ok = endless->decode(ids[step % kSteps]).isOk() && ok;
   static_cast<void>(residentPages());
   const long pages = residentPages();
-  const uint64_t before = allocations;
+  const uint64_t before = allocationCount();
   for (; step < 5000; ++step) ok = endless->decode(ids[step % kSteps]).isOk() && ok;
-  const uint64_t after = allocations;
+  const uint64_t after = allocationCount();
   EXPECT_TRUE(ok);
   EXPECT_EQ(after - before, 0U);
   EXPECT_LE(residentPages(), pages);
