@@ -47,7 +47,7 @@ double bestSeconds(int threads, const std::function<void(int)>& work) {
 /// A random packed matrix with small scales, 64-byte aligned, one for each thread.
 class Weights {
  public:
-  Weights(DType type, uint32_t rows, uint32_t columns) : bytes_(*quant::packedBytes(type, rows, columns)) {
+  Weights(DType type, uint32_t rows, uint32_t columns) : bytes_(*quant::panelBytes(type, rows, columns)) {
     data_ = static_cast<uint8_t*>(std::aligned_alloc(2 << 20, (bytes_ + (2 << 20)) >> 21 << 21));
     uint64_t state = 1;
     for (size_t i = 0; i + 8 <= bytes_; i += 8) {
@@ -125,7 +125,7 @@ void benchGemv(const cpu::CpuKernels& kernels, int threads, double limit) {
         const uint64_t panel = quant::panelShape(type, columns)->panelBytes;
         const auto outputs = static_cast<uint32_t>((96ULL << 20) / panel * 16);
         const double seconds = linearSeconds(kernels, {type, planes, 1, outputs, columns}, threads);
-        const double rate = threads * static_cast<double>(*quant::packedBytes(type, outputs, columns)) / seconds * 1e-9;
+        const double rate = threads * static_cast<double>(*quant::panelBytes(type, outputs, columns)) / seconds * 1e-9;
         std::printf("gemv %-5s planes %u  K %-5u            %7.1f GB/s    %5.1f %% of read\n",
                     std::string(dtypeInfo(type)->name).c_str(), planes, columns, rate, 100 * rate / limit);
       }

@@ -8,35 +8,32 @@ namespace {
 
 constexpr uint64_t kPlaneAlignment = 64;
 
-/// Weights of quantized types come in groups of this many; a panel holds whole groups, not always whole blocks.
-constexpr uint64_t kGroup = 32;
+/// What a panel of a type is made of; codeBits 0: none.
+struct PanelPlan {
+  uint32_t codeBits = 0;
+  bool isQuantized = false;
+  bool hasMins = false;
+  bool hasSupers = false;
+};
 
-/// The plane of super-blocks that `groups` groups can touch, wherever the first lies in its super-block of 8: a line
-/// that says where, then `halves` f16 for each row and super-block.
-uint64_t superPlane(uint64_t groups, uint64_t halves) {
-  return kPlaneAlignment + roundUp((groups + 14) / 8 * kPanelRows * halves * 2, kPlaneAlignment);
-}
-
-/// Bytes of one panel of `columns` < 2^32 columns; 0 when the type has none.
-uint64_t onePanelBytes(DType dtype, uint64_t columns) {
-  const uint64_t groups = columns / kGroup;
-  const uint64_t halfPlane = roundUp(groups * kPanelRows * 2, kPlaneAlignment);
+PanelPlan panelPlan(DType dtype) {
   switch (dtype) {
-    case DType::kQ4_0: return groups * 256 + halfPlane;
-    case DType::kQ4_1: return groups * 256 + 2 * halfPlane;
-    case DType::kQ8_0: return groups * 512 + halfPlane;
-    case DType::kQ5_0: return groups * 320 + halfPlane;
-    case DType::kQ5_1: return groups * 320 + 2 * halfPlane;
-    // The two bytes of each group and row take the place of an f16.
-    case DType::kQ4_K: return groups * 256 + halfPlane + superPlane(groups, 2);
-    case DType::kQ5_K: return groups * 320 + halfPlane + superPlane(groups, 2);
-    case DType::kQ6_K: return groups * 384 + halfPlane + superPlane(groups, 1);
+    case DType::kQ4_0: return {.codeBits = 4, .isQuantized = true};
+    case DType::kQ4_1: return {.codeBits = 4, .isQuantized = true, .hasMins = true};
+    case DType::kQ8_0: return {.codeBits = 8, .isQuantized = true};
+    case DType::kQ5_0: return {.codeBits = 5, .isQuantized = true};
+    case DType::kQ5_1: return {.codeBits = 5, .isQuantized = true, .hasMins = true};
+    case DType::kQ4_K: return {.codeBits = 4, .isQuantized = true, .hasMins = true, .hasSupers = true};
+    case DType::kQ5_K: return {.codeBits = 5, .isQuantized = true, .hasMins = true, .hasSupers = true};
+    case DType::kQ6_K: return {.codeBits = 6, .isQuantized = true, .hasSupers = true};
     case DType::kF16:
-    case DType::kBf16: return roundUp(columns * kPanelRows * 2, kPlaneAlignment);
-    case DType::kF32: return roundUp(columns * kPanelRows * 4, kPlaneAlignment);
-    default: return 0;
+    case DType::kBf16: return {.codeBits = 16};
+    case DType::kF32: return {.codeBits = 32};
+    default: return {};
   }
 }
+
+uint64_t alignPlane(uint64_t bytes) { return roundUp(bytes, kPlaneAlignment); }
 
 }  // namespace
 
@@ -52,13 +49,39 @@ std::optional<uint64_t> checkedMultiply(uint64_t a, uint64_t b) {
   return product;
 }
 
+std::optional<PanelShape> panelShape(DType dtype, uint64_t columns) {
+  const PanelPlan plan = panelPlan(dtype);
+  if (plan.codeBits == 0 || columns >> 32 != 0) return std::nullopt;
+  PanelShape shape;
+  const uint64_t codes = alignPlane(columns * kPanelRows * plan.codeBits / 8);
+  if (!plan.isQuantized) {
+    shape.panelBytes = codes;
+    return shape;
+  }
+  if (columns % kPanelGroup != 0) return std::nullopt;
+  if (columns == 0) return shape;
+  const uint64_t groups = columns / kPanelGroup;
+  // Of each group and row: an f16 scale, and an f16 min in a plane of its own; with super-blocks two bytes.
+  const uint64_t halves = alignPlane(groups * kPanelRows * 2);
+  shape.scalesOffset = codes;
+  shape.panelBytes = codes + halves;
+  if (plan.hasSupers) {
+    // A line that says where the first group lies in its super-block of 8, then as many super-blocks as the groups can
+    // touch wherever that is: an f16 for each row, and another where there are mins.
+    shape.supersOffset = shape.panelBytes;
+    const uint64_t supers = (groups + 14) / 8;
+    shape.panelBytes += kPlaneAlignment + alignPlane(supers * kPanelRows * (plan.hasMins ? 4 : 2));
+  } else if (plan.hasMins) {
+    shape.minsOffset = shape.panelBytes;
+    shape.panelBytes += halves;
+  }
+  return shape;
+}
+
 std::optional<uint64_t> panelBytes(DType dtype, uint64_t rows, uint64_t columns) {
-  const DTypeInfo* info = dtypeInfo(dtype);
-  if (info == nullptr || columns == 0 || columns >> 32 != 0 || rows >> 32 != 0) return std::nullopt;
-  if (info->isQuantized && columns % kGroup != 0) return std::nullopt;
-  const uint64_t panel = onePanelBytes(dtype, columns);
-  if (panel == 0) return std::nullopt;
-  return checkedMultiply(panel, (rows + kPanelRows - 1) / kPanelRows);
+  const std::optional<PanelShape> shape = panelShape(dtype, columns);
+  if (!shape || rows >> 32 != 0) return std::nullopt;
+  return checkedMultiply(shape->panelBytes, (rows + kPanelRows - 1) / kPanelRows);
 }
 
 std::optional<uint64_t> stridedBytes(DType dtype, std::span<const uint32_t> dims, std::span<const uint32_t> strides) {
@@ -81,17 +104,21 @@ std::optional<uint64_t> stridedBytes(DType dtype, std::span<const uint32_t> dims
   return checkedMultiply(elements / info->blockElements, info->blockBytes);
 }
 
-std::optional<uint64_t> operandBytes(const OperandRecord& operand) {
-  if (operand.rank > operand.dims.size()) return std::nullopt;
-  switch (operand.layout) {
-    case Layout::kStrided:
-      return stridedBytes(operand.dtype, std::span(operand.dims).first(operand.rank),
-                          std::span(operand.strides).first(operand.rank));
+std::optional<uint64_t> operandBytes(DType dtype, Layout layout, std::span<const uint32_t> dims,
+                                     std::span<const uint32_t> strides) {
+  switch (layout) {
+    case Layout::kStrided: return stridedBytes(dtype, dims, strides);
     case Layout::kPanels:
-      if (operand.rank != 2) return std::nullopt;
-      return panelBytes(operand.dtype, operand.dims[0], operand.dims[1]);
+      if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0) return std::nullopt;
+      return panelBytes(dtype, dims[0], dims[1]);
   }
   return std::nullopt;
+}
+
+std::optional<uint64_t> operandBytes(const OperandRecord& operand) {
+  if (operand.rank > operand.dims.size()) return std::nullopt;
+  return operandBytes(operand.dtype, operand.layout, std::span(operand.dims).first(operand.rank),
+                      std::span(operand.strides).first(operand.rank));
 }
 
 }  // namespace firn::blob

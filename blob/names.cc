@@ -4,12 +4,36 @@
 
 namespace firn::blob {
 
+namespace {
+
+struct NamedTarget {
+  Target target;
+  std::string_view name;
+};
+
+/// Every target, in the order of the names.
+constexpr NamedTarget kTargets[] = {{Target::kCpu, "cpu"}, {Target::kReference, "reference"}};
+
+}  // namespace
+
 std::string_view targetName(Target target) {
-  switch (target) {
-    case Target::kReference: return "reference";
-    case Target::kCpu: return "cpu";
+  for (const NamedTarget& known : kTargets) {
+    if (known.target == target) return known.name;
   }
   return {};
+}
+
+std::optional<Target> targetFromName(std::string_view name) {
+  for (const NamedTarget& known : kTargets) {
+    if (known.name == name) return known.target;
+  }
+  return std::nullopt;
+}
+
+std::string targetNames() {
+  std::string names;
+  for (const NamedTarget& known : kTargets) names += concat(names.empty() ? "" : ", ", known.name);
+  return names;
 }
 
 std::string_view entryKindName(EntryKind kind) {

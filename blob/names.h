@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,10 +11,15 @@
 namespace firn::blob {
 
 // Each gives an empty view for a number that is none.
-std::string_view targetName(Target target);        ///< "reference", "cpu"
+std::string_view targetName(Target target);        ///< "cpu", "reference"
 std::string_view entryKindName(EntryKind kind);    ///< "prefill", "generate", "head"
 std::string_view symbolKindName(SymbolKind kind);  ///< "ids", "positions", ...
 std::string_view spaceName(Space space);           ///< "scratch", "weights", "kv", "symbol"
+
+/// The target of that name; nullopt for any other text.
+std::optional<Target> targetFromName(std::string_view name);
+/// The names of all targets, for messages: "cpu, reference".
+std::string targetNames();
 
 /// The only name an entry may have: `prefill.<rows>.<context>`, `generate.<context>` or `head.<rows>`.
 std::string entryName(EntryKind kind, uint32_t rows, uint32_t context);

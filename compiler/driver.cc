@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/concat.h"
+#include "blob/names.h"
 #include "blob/writer.h"
 #include "compiler/blob_emit/emit.h"
 #include "compiler/compiler_id.h"
@@ -27,8 +28,8 @@ namespace {
 constexpr int64_t kHeadRows[] = {1, 16, 64};
 
 Status checkOptions(const CompileOptions& options) {
-  if (options.target != "cpu" && options.target != "reference") {
-    return invalidArgument(concat("--device is '", options.target, "', expected cpu or reference"));
+  if (!blob::targetFromName(options.target)) {
+    return invalidArgument(concat("--device is '", options.target, "', expected one of ", blob::targetNames()));
   }
   if (!options.stopAfter.empty() && std::ranges::find(kPhases, options.stopAfter) == std::end(kPhases)) {
     std::string names;
@@ -177,7 +178,7 @@ class Compilation {
 
   blob::Contents contents(blob::Program program) {
     blob::Contents contents;
-    contents.ident.target = options_.target == "reference" ? blob::Target::kReference : blob::Target::kCpu;
+    contents.ident.target = *blob::targetFromName(options_.target);
     contents.ident.lanes = sizes_.lanes;
     contents.ident.arithmeticId = cpu::kArithmeticId;
     contents.ident.modelHash = spec_.sourceHash;

@@ -30,7 +30,7 @@ struct ActivationPlanes {
 struct CompileOptions {
   std::string modelPath;
   std::string outputPath;            ///< not used when stopAfter names a phase before "blob"
-  std::string target = "cpu";        ///< "cpu" or "reference"
+  std::string target = "cpu";        ///< a name of blob/names.h
   uint32_t maxPromptTokens = 1024;   ///< rounded up to 64
   uint32_t minResponseTokens = 128;  ///< rounded up to 64
   /// Prefill chunk sizes. Empty: {16, 64, 256, 1024} up to maxPromptTokens. Above 16 each is rounded up to 64; 16 is
@@ -39,7 +39,7 @@ struct CompileOptions {
   /// Context sizes. Empty: {256, 512, 1024, then powers of two} below T, and T. Each is rounded up to 64; T is always
   /// added; a context above T is refused.
   std::vector<uint32_t> contexts;
-  uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. The reference target always has 1.
+  uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. A target may have a number of its own.
   ActivationPlanes activationPlanes;
   std::string stopAfter;                      ///< one of kPhases; empty: the last
   std::ostream* printTo = nullptr;            ///< receives the IR as text after the last phase that ran; null: no print

@@ -5,6 +5,7 @@
 #include "base/align.h"
 #include "base/concat.h"
 #include "base/cpus.h"
+#include "compiler/target/targets.h"
 
 namespace firn::compiler {
 namespace {
@@ -72,9 +73,10 @@ Result<uint32_t> chooseLanes(const CompileOptions& options) {
   if (options.lanes > kMaxLanes) {
     return invalidArgument(concat("--threads is ", options.lanes, ", expected 1 to ", kMaxLanes));
   }
-  if (options.target == "reference") return 1U;
-  if (options.lanes != 0) return options.lanes;
-  return std::min(kMaxLanes, static_cast<uint32_t>(allowedCpus().size()));
+  const uint32_t asked =
+      options.lanes != 0 ? options.lanes : std::min(kMaxLanes, static_cast<uint32_t>(allowedCpus().size()));
+  const target::Target* target = target::findTarget(options.target);
+  return target == nullptr ? asked : static_cast<uint32_t>(target->lanes(asked));
 }
 
 }  // namespace

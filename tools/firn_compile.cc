@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "blob/names.h"
 #include "compiler/driver.h"
 #include "tools/command.h"
 #include "tools/number_option.h"
@@ -32,7 +33,8 @@ void describe(CLI::App& app, Request& request) {
   CompileOptions& options = request.options;
   app.add_option("MODEL", options.modelPath, "Model file (GGUF)")->required();
   app.add_option("-o,--output", options.outputPath, "Blob to write (FILE.firn)");
-  app.add_option("--device", options.target, "Device the blob is for: cpu or reference")->capture_default_str();
+  app.add_option("--device", options.target, "Device the blob is for: " + firn::blob::targetNames())
+      ->capture_default_str();
   const NumberRange sizes = {1, UINT32_MAX};  // the driver knows the limits, and says them
   addNumber(app, "--max-prompt-len", options.maxPromptTokens,
             "Longest prompt in tokens, rounded up to 64 (default: 1024)", sizes);

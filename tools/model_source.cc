@@ -39,8 +39,10 @@ bool isDamage(const Status& status) {
 
 void ModelChoice::addTo(CLI::App& command) {
   command.add_option("model", path, "A GGUF model, or a blob made by firn compile")->required();
-  command.add_option("--device", compile.device, "cpu or reference (default: a blob's own, or cpu)")
-      ->check(CLI::IsMember({"cpu", "reference"}));
+  command.add_option("--device", compile.device, blob::targetNames() + " (default: a blob's own, or cpu)")
+      ->check([](const std::string& name) {
+        return blob::targetFromName(name) ? std::string() : "expected one of: " + blob::targetNames();
+      });
   constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
   addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, blob::kMaxLanes});
   addNumberList(command, "--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt", {1, kMaxRows});

@@ -1,5 +1,6 @@
 #include "compiler/ir/graph.h"
 
+#include "blob/names.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -104,13 +105,8 @@ mlir::RankedTensorType weightType(mlir::Operation* user, mlir::FlatSymbolRefAttr
   return llvm::dyn_cast<mlir::RankedTensorType>(type);
 }
 
-llvm::StringRef entryKindName(EntryKind kind) {
-  switch (kind) {
-    case EntryKind::kPrefill: return "prefill";
-    case EntryKind::kGenerate: return "generate";
-    case EntryKind::kHead: return "head";
-  }
-  return "";
+std::string entryName(const Entry& entry) {
+  return blob::entryName(entry.kind, static_cast<uint32_t>(entry.rows), static_cast<uint32_t>(entry.context));
 }
 
 std::optional<Entry> entryOf(FuncOp func) {
@@ -123,7 +119,7 @@ std::optional<Entry> entryOf(FuncOp func) {
   Entry entry{.rows = rows.getInt(), .context = context.getInt()};
   bool known = false;
   for (EntryKind candidate : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kHead}) {
-    if (kind.getValue() != entryKindName(candidate)) continue;
+    if (std::string_view(kind.getValue()) != blob::entryKindName(candidate)) continue;
     entry.kind = candidate;
     known = true;
   }
@@ -135,7 +131,7 @@ std::optional<Entry> entryOf(FuncOp func) {
 mlir::DictionaryAttr entryAttr(mlir::MLIRContext& context, const Entry& entry) {
   mlir::Builder builder(&context);
   return builder.getDictionaryAttr({
-      builder.getNamedAttr("kind", builder.getStringAttr(entryKindName(entry.kind))),
+      builder.getNamedAttr("kind", builder.getStringAttr(blob::entryKindName(entry.kind))),
       builder.getNamedAttr("rows", builder.getI32IntegerAttr(static_cast<int32_t>(entry.rows))),
       builder.getNamedAttr("context", builder.getI32IntegerAttr(static_cast<int32_t>(entry.context))),
   });

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/dtype.h"
+#include "blob/layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -32,7 +34,7 @@ namespace firn::graph {
 /// Names of attributes outside ODS.
 inline constexpr llvm::StringLiteral kModelAttr = "graph.model";    ///< on the module: dictionary of hyper-parameters
 inline constexpr llvm::StringLiteral kEntryAttr = "graph.entry";    ///< on a func: {kind, rows, context}
-inline constexpr llvm::StringLiteral kDeviceAttr = "graph.device";  ///< on a func, by `place`: "cpu" or "reference"
+inline constexpr llvm::StringLiteral kDeviceAttr = "graph.device";  ///< on a func, by `place`: a target's name
 inline constexpr llvm::StringLiteral kReasonAttr = "graph.reason";  ///< on a func, by `place`: why that device
 
 /// Names of function arguments. Caches are "kv.k.<layer>" and "kv.v.<layer>" in entries, "k" and "v" in bodies.
@@ -56,7 +58,7 @@ mlir::RankedTensorType weightType(mlir::Operation* user, mlir::FlatSymbolRefAttr
                                   mlir::SymbolTableCollection& tables);
 
 /// What a static program is, from its graph.entry attribute.
-enum class EntryKind { kPrefill, kGenerate, kHead };
+using blob::EntryKind;
 struct Entry {
   EntryKind kind = EntryKind::kPrefill;
   int64_t rows = 0;     ///< m
@@ -64,8 +66,8 @@ struct Entry {
 };
 /// The entry that `func` is; nullopt for @model and for bodies.
 std::optional<Entry> entryOf(FuncOp func);
-/// "prefill", "generate" or "head".
-llvm::StringRef entryKindName(EntryKind kind);
+/// Its name (blob/names.h).
+std::string entryName(const Entry& entry);
 /// The graph.entry attribute of `entry`.
 mlir::DictionaryAttr entryAttr(mlir::MLIRContext& context, const Entry& entry);
 

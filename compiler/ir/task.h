@@ -36,8 +36,7 @@ llvm::StringRef dtypeName(DType type);
 /// The task op of that name ("cpu.linear_i8").
 std::optional<blob::TaskOp> taskOpFromName(llvm::StringRef name);
 
-/// Bytes from the first to behind the last byte that an operand of this shape touches; nullopt when the type, layout
-/// and dims do not fit together or the size overflows.
+/// blob::operandBytes for the numbers of the dialect; nullopt also for a number that a blob cannot hold.
 std::optional<uint64_t> operandExtent(DType type, blob::Layout layout, llvm::ArrayRef<int64_t> dims,
                                       llvm::ArrayRef<int64_t> strides);
 

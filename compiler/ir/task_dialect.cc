@@ -1,5 +1,6 @@
 // Checks of the ops of the task dialect: what holds in every phase. That addresses are there and do not overlap is
 // checked when the program becomes bytes (blob/verifier.h).
+#include "blob/names.h"
 #include "compiler/ir/task.h"
 #include "mlir/IR/Builders.h"
 
@@ -72,7 +73,7 @@ mlir::LogicalResult checkOperand(RunOp run, unsigned index, OperandAttr operand)
   for (auto param : run->getParentOfType<BodyOp>().getParams().getAsRange<ParamAttr>()) {
     if (param.getName() == base && param.getSpace() == operand.getSpace()) return fits(param.getBytes());
   }
-  return fail() << "the body has no " << spaceName(operand.getSpace()) << " param '" << base << "'";
+  return fail() << "the body has no " << task::spaceName(operand.getSpace()) << " param '" << base << "'";
 }
 
 }  // namespace
@@ -86,8 +87,8 @@ void TaskDialect::initialize() {
 }
 
 mlir::LogicalResult ProgramOp::verify() {
-  if (getTarget() != "cpu" && getTarget() != "reference") {
-    return emitOpError() << "target is '" << getTarget() << "', not 'cpu' or 'reference'";
+  if (!blob::targetFromName(std::string_view(getTarget()))) {
+    return emitOpError() << "target is '" << getTarget() << "', expected one of: " << blob::targetNames();
   }
   if (getLanes() < 1) return emitOpError() << "lanes is " << getLanes() << ", not at least 1";
   return holdsOnly<StreamOp, BufferOp, BodyOp, EntryOp>(*this, *getBody().begin());
@@ -144,7 +145,7 @@ mlir::LogicalResult BufferOp::verify() {
 mlir::LogicalResult BodyOp::verify() {
   for (auto param : getParams().getAsRange<ParamAttr>()) {
     if (param.getSpace() != blob::Space::kWeights && param.getSpace() != blob::Space::kKv) {
-      return emitOpError() << "param '" << param.getName() << "' is in " << spaceName(param.getSpace())
+      return emitOpError() << "param '" << param.getName() << "' is in " << task::spaceName(param.getSpace())
                            << ", not in weights or kv";
     }
   }

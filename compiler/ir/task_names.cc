@@ -1,8 +1,6 @@
-#include <algorithm>
-
+#include "blob/extent.h"
 #include "blob/names.h"
 #include "compiler/ir/task.h"
-#include "kernels/quant/panel.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace firn::task {
@@ -23,6 +21,9 @@ std::optional<T> valueOf(std::string_view (*nameOf)(T), llvm::StringRef name) {
   }
   return std::nullopt;
 }
+
+/// Dims of an operand in a blob.
+constexpr unsigned kMaxRank = std::tuple_size_v<decltype(blob::OperandRecord::dims)>;
 
 /// Task op numbers are below this.
 constexpr uint16_t kTaskOpLimit = 1024;
@@ -68,29 +69,14 @@ std::optional<blob::TaskOp> taskOpFromName(llvm::StringRef name) {
 
 std::optional<uint64_t> operandExtent(DType type, blob::Layout layout, llvm::ArrayRef<int64_t> dims,
                                       llvm::ArrayRef<int64_t> strides) {
-  if (dims.size() > 4 || std::ranges::any_of(dims, [](int64_t dim) { return dim <= 0 || dim > UINT32_MAX; })) {
+  const auto fits = [](int64_t value) { return value >= 0 && value <= UINT32_MAX; };
+  if (dims.size() > kMaxRank || !llvm::all_of(dims, fits) || !llvm::all_of(strides, fits)) return std::nullopt;
+  if (layout == blob::Layout::kPanels && !llvm::all_of(strides, [](int64_t stride) { return stride == 0; })) {
     return std::nullopt;
   }
-  if (layout == blob::Layout::kPanels) {
-    if (dims.size() != 2 || std::ranges::any_of(strides, [](int64_t stride) { return stride != 0; })) {
-      return std::nullopt;
-    }
-    return quant::packedBytes(type, static_cast<uint64_t>(dims[0]), static_cast<uint64_t>(dims[1]));
-  }
-  if (strides.size() != dims.size()) return std::nullopt;
-  const DTypeInfo* info = dtypeInfo(type);
-  if (info == nullptr) return std::nullopt;
-  // dims and strides are below 2^32, so a product fits; a sum of four may not.
-  unsigned __int128 last = 0;
-  for (auto [dim, stride] : llvm::zip(dims, strides)) {
-    if (stride < 0 || stride > UINT32_MAX) return std::nullopt;
-    last += static_cast<unsigned __int128>(dim - 1) * static_cast<uint64_t>(stride);
-  }
-  if (last > UINT64_MAX / 8) return std::nullopt;
-  auto elements = static_cast<uint64_t>(last) + 1;
-  // Rows of quantized types are whole blocks.
-  elements = (elements + info->blockElements - 1) / info->blockElements * info->blockElements;
-  return dtypeBytes(type, elements);
+  const llvm::SmallVector<uint32_t, kMaxRank> sizes(dims);
+  const llvm::SmallVector<uint32_t, kMaxRank> steps(strides);
+  return blob::operandBytes(type, layout, {sizes.data(), sizes.size()}, {steps.data(), steps.size()});
 }
 
 }  // namespace firn::task

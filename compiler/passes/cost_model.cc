@@ -5,16 +5,13 @@
 namespace firn::passes {
 namespace {
 
-constexpr double kGiga = 1e9;
-
 /// Unpacking a panel of weights costs as much as this many rows of products with it, however many rows there are.
 constexpr double kUnpackRows = 2;
 
 /// Multiply-adds of attention, q.k and p.v. A chunk of m rows is the last of the context when its entry is well chosen,
 /// so its rows see context - m / 2 rows on average, or the window, which is the last attribute.
 double attentionMacs(task::RunOp run, int64_t context) {
-  llvm::StringRef op = run.getOp();
-  if (op != "cpu.attention" && op != "ref.attention") return 0;
+  if (!run.getOp().ends_with(".attention")) return 0;
   auto query = llvm::cast<task::OperandAttr>(run.getArgs()[0]);
   double elements = 1;
   for (int64_t dim : query.getDims()) elements *= static_cast<double>(dim);
@@ -24,13 +21,13 @@ double attentionMacs(task::RunOp run, int64_t context) {
   return 2 * elements * std::max(1.0, seen);
 }
 
-double taskSeconds(const CostModel& model, task::RunOp run, int64_t context) {
+double taskSeconds(const target::CostModel& model, task::RunOp run, int64_t context) {
   double weightBytes = 0;
   double macs = 0;
   double activationBytes = 0;
   double rows = 1;
   double planes = 1;
-  bool isInt = run.getOp() == "cpu.linear_i8";
+  bool isInt = run.getOp().ends_with(".linear_i8");
   bool isLinear = run.getOp().contains(".linear");
   for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
     if (operand.getSpace() == blob::Space::kScratch || operand.getSpace() == blob::Space::kSymbol) {
@@ -54,18 +51,7 @@ double taskSeconds(const CostModel& model, task::RunOp run, int64_t context) {
 
 }  // namespace
 
-CostModel costModel(llvm::StringRef target, int64_t lanes) {
-  if (target == "reference") {
-    // Plain loops over dequantized rows: about 2 GMAC/s whatever the type.
-    return {2 * kGiga, 2 * kGiga, 2 * kGiga, 2 * kGiga, 1e-7, 0};
-  }
-  // One lane reads weights at 25 GB/s; all lanes together get at most 200 GB/s. An int8 kernel that unpacks panels does
-  // about a third of the VNNI peak of 430 GMAC/s. Attention and float products run near 20 GMAC/s.
-  double bandwidth = std::min(25.0, 200.0 / static_cast<double>(lanes)) * kGiga;
-  return {bandwidth, 150 * kGiga, 20 * kGiga, 20 * kGiga, 1e-7, 1e-6};
-}
-
-uint64_t bodyPicoseconds(const CostModel& model, task::BodyOp body, int64_t context) {
+uint64_t bodyPicoseconds(const target::CostModel& model, task::BodyOp body, int64_t context) {
   double seconds = 0;
   for (auto segment : body.getBody().getOps<task::SegmentOp>()) {
     double slowest = 0;

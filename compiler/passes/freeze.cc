@@ -43,13 +43,6 @@ void refineResult(mlir::Operation& op) {
   result.setType(withDim(result.getType(), 0, llvm::cast<RankedTensorType>(rows.getType()).getDimSize(0)));
 }
 
-std::string entryName(const Entry& entry) {
-  std::string name = graph::entryKindName(entry.kind).str();
-  if (entry.kind != EntryKind::kGenerate) name += "." + std::to_string(entry.rows);
-  if (entry.kind != EntryKind::kHead) name += "." + std::to_string(entry.context);
-  return name;
-}
-
 void updateFunctionType(FuncOp func) {
   mlir::Block& block = func.getBody().front();
   func.setFunctionType(
@@ -68,7 +61,7 @@ void eraseDeadOps(mlir::Block& block) {
 /// A prefill or generate entry: the whole of @model with static shapes; a prefill stops before the last norm.
 void cloneEntry(FuncOp model, const Entry& entry, int64_t kvRows, mlir::OpBuilder& builder) {
   auto func = llvm::cast<FuncOp>(builder.clone(*model));
-  func.setSymName(entryName(entry));
+  func.setSymName(graph::entryName(entry));
   func->setAttr(graph::kEntryAttr, graph::entryAttr(*builder.getContext(), entry));
   mlir::Block& block = func.getBody().front();
   for (mlir::BlockArgument argument : block.getArguments()) {
@@ -93,9 +86,10 @@ void cloneHead(FuncOp model, int64_t rows, mlir::OpBuilder& builder) {
   }
   mlir::Type inputType = withDim(hidden.getType(), 0, rows);
   mlir::Type outputType = withDim(logits.getType(), 0, rows);
-  auto func = builder.create<FuncOp>(model.getLoc(), entryName(entry), builder.getFunctionType(inputType, outputType),
-                                     /*sym_visibility=*/nullptr, /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr,
-                                     builder.getStrArrayAttr({graph::kHiddenArg}));
+  auto func =
+      builder.create<FuncOp>(model.getLoc(), graph::entryName(entry), builder.getFunctionType(inputType, outputType),
+                             /*sym_visibility=*/nullptr, /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr,
+                             builder.getStrArrayAttr({graph::kHiddenArg}));
   func->setAttr(graph::kEntryAttr, graph::entryAttr(*builder.getContext(), entry));
   mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block* block = builder.createBlock(&func.getBody());

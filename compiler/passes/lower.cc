@@ -1,20 +1,12 @@
 // Phase "lower": task_passes.h.
+#include "blob/names.h"
 #include "compiler/passes/task_passes.h"
-#include "compiler/target/cpu/cpu_target.h"
 #include "compiler/target/entry_lowering.h"
-#include "compiler/target/reference/reference_target.h"
+#include "compiler/target/targets.h"
 #include "mlir/Pass/Pass.h"
 
 namespace firn::passes {
 namespace {
-
-/// One line per target.
-const target::Target* targetNamed(llvm::StringRef name) {
-  for (const target::Target* target : {&target::cpuTarget(), &target::referenceTarget()}) {
-    if (target->name == name) return target;
-  }
-  return nullptr;
-}
 
 class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::ModuleOp>> {
  public:
@@ -37,7 +29,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
 
   void runOnOperation() final {
     mlir::ModuleOp module = getOperation();
-    const target::Target* target = findTarget(module);
+    const target::Target* target = targetOf(module);
     if (target == nullptr) return signalPassFailure();
     target::ProgramShape shape;
     if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
@@ -49,7 +41,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   }
 
  private:
-  static const target::Target* findTarget(mlir::ModuleOp module) {
+  static const target::Target* targetOf(mlir::ModuleOp module) {
     llvm::StringRef device;
     for (auto func : module.getOps<graph::FuncOp>()) {
       auto attr = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
@@ -60,8 +52,8 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
       }
       device = attr.getValue();
     }
-    const target::Target* target = targetNamed(device);
-    if (target == nullptr) module.emitError() << "task.lower_c1: found no function on cpu or reference";
+    const target::Target* target = target::findTarget(device);
+    if (target == nullptr) module.emitError() << "task.lower_c1: found no function on one of: " << blob::targetNames();
     return target;
   }
 
@@ -80,8 +72,8 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   mlir::LogicalResult describe(mlir::ModuleOp module, const target::Target& target, target::ProgramShape& shape) {
     std::optional<graph::ModelCard> card = graph::modelCard(module);
     if (!card) return module.emitError() << "task.lower_c1: the module has no complete " << graph::kModelAttr;
-    shape.target = target.name;
-    shape.lanes = target.name == "reference" ? 1 : lanes_.getValue();
+    shape.target = target.name().str();
+    shape.lanes = target.lanes(lanes_);
     shape.kvType = target.kvType;
     shape.kvRows = cacheRows(module);
     shape.card = *card;
@@ -97,7 +89,8 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     return mlir::success();
   }
 
-  Option<int64_t> lanes_{*this, "lanes", llvm::cl::desc("lanes of the cpu target"), llvm::cl::init(1)};
+  Option<int64_t> lanes_{*this, "lanes", llvm::cl::desc("lanes, where the target leaves the choice"),
+                         llvm::cl::init(1)};
   Option<int64_t> maxPrompt_{*this, "max-prompt", llvm::cl::desc("prompt tokens"), llvm::cl::init(0)};
   Option<int64_t> minResponse_{*this, "min-response", llvm::cl::desc("response tokens"), llvm::cl::init(0)};
   Option<int64_t> attentionInputPlanes_{*this, "attention-planes", llvm::cl::desc("int8 planes of q, k, v inputs"),

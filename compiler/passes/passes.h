@@ -40,7 +40,7 @@ std::unique_ptr<mlir::Pass> createFoldPass();
 
 /// Where to run.
 struct PlaceOptions {
-  std::string target = "cpu";  ///< "cpu" or "reference"
+  std::string target = "cpu";  ///< a name of blob/names.h
 };
 
 /// Every function gets its device and the reason. Errors: graph.place_c1 (no such target), _c2 (an op the target cannot

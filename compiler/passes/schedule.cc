@@ -9,6 +9,7 @@
 #include "compiler/passes/cost_model.h"
 #include "compiler/passes/interval_allocator.h"
 #include "compiler/passes/task_passes.h"
+#include "compiler/target/targets.h"
 #include "llvm/ADT/StringMap.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -56,7 +57,8 @@ struct Lifetime {
 
 class Scheduler {
  public:
-  explicit Scheduler(task::ProgramOp program) : program_(program) {}
+  Scheduler(task::ProgramOp program, const target::Target& target)
+      : program_(program), costs_(target.costModel(static_cast<int64_t>(program.getLanes()))) {}
 
   void run() {
     uint64_t weightsBytes = placeStreams(program_);
@@ -166,10 +168,10 @@ class Scheduler {
   }
 
   uint64_t predicted(llvm::StringRef callee, int64_t context) {
-    auto [found, isNew] = costs_.try_emplace({callee.str(), context}, 0);
+    auto [found, isNew] = predicted_.try_emplace({callee.str(), context}, 0);
     if (isNew) {
       auto body = tables_.lookupSymbolIn<task::BodyOp>(program_, mlir::StringAttr::get(program_.getContext(), callee));
-      found->second = bodyPicoseconds(costModel(program_.getTarget(), program_.getLanes()), body, context);
+      found->second = bodyPicoseconds(costs_, body, context);
     }
     return found->second;
   }
@@ -196,7 +198,8 @@ class Scheduler {
   mlir::SymbolTableCollection tables_;
   llvm::StringMap<uint64_t> addresses_;  ///< of streams and group buffers
   std::map<std::string, GroupPlan> groups_;
-  std::map<std::pair<std::string, int64_t>, uint64_t> costs_;
+  target::CostModel costs_;
+  std::map<std::pair<std::string, int64_t>, uint64_t> predicted_;  ///< by body and context
 };
 
 class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<mlir::ModuleOp>> {
@@ -212,7 +215,8 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
       getOperation().emitError() << "task.schedule_c1: expected exactly one task.program: run lower first";
       return signalPassFailure();
     }
-    Scheduler(*programs.begin()).run();
+    task::ProgramOp program = *programs.begin();
+    Scheduler(program, *target::findTarget(program.getTarget())).run();
   }
 };
 

@@ -12,7 +12,7 @@ class Pass;
 namespace firn::passes {
 
 struct LowerOptions {
-  int64_t lanes = 1;                 ///< of the cpu target; the reference target has 1
+  int64_t lanes = 1;                 ///< of a target that leaves the choice (target.h)
   int64_t maxPromptTokens = 0;       ///< with minResponseTokens the cache rows T, which the graph's caches must have
   int64_t minResponseTokens = 0;     ///< 0, both: maxPromptTokens = T
   int64_t attentionInputPlanes = 2;  ///< int8 planes of the inputs of q, k, v; 1 or 2

@@ -45,8 +45,8 @@ BodyLowering::BodyLowering(ProgramBuilder& program, const Target& target, const 
 
 mlir::LogicalResult BodyLowering::lower(mlir::Operation* op) {
   auto rule = target_.rules.find(op->getName().getStringRef());
-  if (rule == target_.rules.end()) return op->emitOpError() << "has no kernel on the target '" << target_.name << "'";
-  return rule->second(*this, op);
+  if (rule == target_.rules.end()) return op->emitOpError() << "has no kernel on the target '" << target_.name() << "'";
+  return rule->second.lower(*this, op);
 }
 
 ValueState* BodyLowering::find(mlir::Value value) {

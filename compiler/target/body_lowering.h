@@ -9,6 +9,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/target/program_builder.h"
+#include "compiler/target/target.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -54,20 +55,6 @@ struct WeightInfo {
   bool isVector = false;
   bool isFormal = false;     ///< a graph.param: which weight it is may differ from call to call
   mlir::Operation* op = {};  ///< the graph.weight or graph.param
-};
-
-class BodyLowering;
-/// Lowers one op; says so itself when it cannot.
-using Rule = mlir::LogicalResult (*)(BodyLowering&, mlir::Operation*);
-/// What differs between targets.
-struct Target {
-  std::string name;
-  DType kvType = DType::kF32;
-  llvm::StringMap<Rule> rules;  ///< by op name ("graph.linear")
-  /// Puts result `index` of a body where the next body finds it.
-  mlir::LogicalResult (*keepResult)(BodyLowering&, mlir::Value, unsigned index) = nullptr;
-  /// Writes the result of an entry to a symbol, unless it is there already.
-  mlir::LogicalResult (*storeOutput)(BodyLowering&, mlir::Value, blob::SymbolKind) = nullptr;
 };
 
 /// Choices of the compile that rules ask for.

@@ -256,7 +256,7 @@ mlir::LogicalResult EntryLowering::lowerCall(graph::CallOp call) {
 
 mlir::LogicalResult EntryLowering::lower(graph::FuncOp func) {
   entry_ = *graph::entryOf(func);
-  group_ = (graph::entryKindName(entry_.kind) + "." + llvm::Twine(entry_.rows)).str();
+  group_ = (task::entryKindName(entry_.kind) + "." + llvm::Twine(entry_.rows)).str();
   states_.clear();
   op_ = program_.entry(func.getSymName(), entry_, group_);
   addSymbols(func);

@@ -153,7 +153,7 @@ std::string ProgramBuilder::body(llvm::StringRef name, const BodyPlan& plan) {
 
 task::EntryOp ProgramBuilder::entry(llvm::StringRef name, const graph::Entry& entry, llvm::StringRef group) {
   mlir::OpBuilder builder = atEnd();
-  auto op = builder.create<task::EntryOp>(program_.getLoc(), uniqueName(name), graph::entryKindName(entry.kind),
+  auto op = builder.create<task::EntryOp>(program_.getLoc(), uniqueName(name), task::entryKindName(entry.kind),
                                           entry.rows, entry.context, group, mlir::IntegerAttr(), mlir::IntegerAttr());
   op.getBody().emplaceBlock();
   return op;

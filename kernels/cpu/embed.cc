@@ -6,7 +6,7 @@
 namespace firn::cpu {
 
 void embed(const EmbedArgs& args) {
-  const std::optional<uint64_t> bytes = quant::packedBytes(args.type, args.vocab, args.columns);
+  const std::optional<uint64_t> bytes = quant::panelBytes(args.type, args.vocab, args.columns);
   if (!bytes) return;  // a verifier refuses such tables
   const std::span<const std::byte> table(static_cast<const std::byte*>(args.table), *bytes);
   for (uint32_t i = 0; i < args.rows; ++i) {

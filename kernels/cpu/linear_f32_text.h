@@ -8,14 +8,17 @@ namespace firn::cpu {
 namespace {
 
 struct WeightF32 {
+  static constexpr DType kType = DType::kF32;
   static constexpr size_t kBytes = 4;
   FIRN_INLINE static F32 load16(const uint8_t* p) { return load(reinterpret_cast<const float*>(p)); }
 };
 struct WeightF16 {
+  static constexpr DType kType = DType::kF16;
   static constexpr size_t kBytes = 2;
   FIRN_INLINE static F32 load16(const uint8_t* p) { return loadF16(reinterpret_cast<const uint16_t*>(p)); }
 };
 struct WeightBf16 {
+  static constexpr DType kType = DType::kBf16;
   static constexpr size_t kBytes = 2;
   FIRN_INLINE static F32 load16(const uint8_t* p) { return loadBf16(reinterpret_cast<const uint16_t*>(p)); }
 };
@@ -24,7 +27,7 @@ struct WeightBf16 {
 template <class Weight, int kPanels, int kRows>
 void floatTile(const LinearF32Args& args, size_t row, size_t panel) {
   constexpr size_t kStep = kLanes * Weight::kBytes;
-  const size_t panelBytes = roundUp64(size_t{args.columns} * kStep);
+  const size_t panelBytes = panelPlanes(Weight::kType, args.columns).panelBytes;
   const uint8_t* weight = static_cast<const uint8_t*>(args.weight) + panel * panelBytes;
   const float* in = args.in.data + row * args.in.rowStride;
   F32 acc[kRows][kPanels];

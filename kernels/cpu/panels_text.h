@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/panel_planes.h"
 
 namespace firn::cpu {
 namespace {
@@ -12,34 +13,42 @@ namespace {
 /// where kOffsetShift is 0, for scale * code + min. A format with `super` scales multiplies those of a group by those
 /// of its super-block; kParts are the parts of a group, of 32 / kParts weights, that have a scale each.
 struct Q40 {
+  static constexpr DType kType = DType::kQ4_0;
   static constexpr int kCodeBits = 4, kOffsetShift = 3, kParts = 1;
   static constexpr bool kMins = false, kSuper = false;
 };
 struct Q41 {
+  static constexpr DType kType = DType::kQ4_1;
   static constexpr int kCodeBits = 4, kOffsetShift = 0, kParts = 1;
   static constexpr bool kMins = true, kSuper = false;
 };
 struct Q50 {
+  static constexpr DType kType = DType::kQ5_0;
   static constexpr int kCodeBits = 5, kOffsetShift = 4, kParts = 1;
   static constexpr bool kMins = false, kSuper = false;
 };
 struct Q51 {
+  static constexpr DType kType = DType::kQ5_1;
   static constexpr int kCodeBits = 5, kOffsetShift = 0, kParts = 1;
   static constexpr bool kMins = true, kSuper = false;
 };
 struct Q80 {
+  static constexpr DType kType = DType::kQ8_0;
   static constexpr int kCodeBits = 8, kOffsetShift = 7, kParts = 1;
   static constexpr bool kMins = false, kSuper = false;
 };
 struct Q4K {
+  static constexpr DType kType = DType::kQ4_K;
   static constexpr int kCodeBits = 4, kOffsetShift = 0, kParts = 1;
   static constexpr bool kMins = true, kSuper = true;
 };
 struct Q5K {
+  static constexpr DType kType = DType::kQ5_K;
   static constexpr int kCodeBits = 5, kOffsetShift = 0, kParts = 1;
   static constexpr bool kMins = true, kSuper = true;
 };
 struct Q6K {
+  static constexpr DType kType = DType::kQ6_K;
   static constexpr int kCodeBits = 6, kOffsetShift = 5, kParts = 2;
   static constexpr bool kMins = false, kSuper = true;
 };
@@ -85,41 +94,35 @@ struct QuantizedPanel {
   FIRN_INLINE static F32 half(const uint8_t* p) { return loadF16(reinterpret_cast<const uint16_t*>(p)); }
 };
 
-/// A packed matrix of `Format`: where the planes of its panels lie. All sizes in bytes.
+/// A packed matrix of `Format`: where its panels and their planes lie.
 template <class Format>
 struct QuantizedPanels {
   using Panel = QuantizedPanel<Format>;
 
   const uint8_t* base;
-  size_t scalesOffset;
-  size_t minsOffset;  ///< mins or super-blocks
-  size_t panelBytes;
+  PanelPlanes planes;
   size_t groupShare;  ///< bytes of a panel per group, in whole cache lines
 
   FIRN_INLINE QuantizedPanels(const void* weight, size_t groups) : base(static_cast<const uint8_t*>(weight)) {
-    scalesOffset = roundUp64(groups * Panel::kGroupBytes);
-    minsOffset = scalesOffset + roundUp64(groups * Panel::kScaleBytes);
-    panelBytes = minsOffset;
-    if (Format::kMins && !Format::kSuper) panelBytes += roundUp64(groups * Panel::kScaleBytes);
-    if (Format::kSuper) panelBytes += kRowsOf4 + roundUp64((groups + 14) / kSuperGroups * Panel::kSuperBytes);
-    groupShare = groups == 0 ? 0 : roundUp64((panelBytes + groups - 1) / groups);
+    planes = panelPlanes(Format::kType, groups * kGroup);
+    groupShare = groups == 0 ? 0 : roundUp64((planes.panelBytes + groups - 1) / groups);
   }
   /// The planes of a panel. Without groups there are none, and no memory behind `base`.
   FIRN_INLINE Panel panel(size_t index) const {
     if (groupShare == 0) return {base, base, base, 0};
-    const uint8_t* start = base + index * panelBytes;
-    Panel planes{start, start + scalesOffset, start + minsOffset, 0};
+    const uint8_t* start = base + index * planes.panelBytes;
+    Panel found{start, start + planes.scalesOffset, start + planes.minsOffset, 0};
     if constexpr (Format::kSuper) {
-      planes.firstGroup = start[minsOffset] % kSuperGroups;
-      planes.minPlane += kRowsOf4;
+      found.firstGroup = start[planes.minsOffset] % kSuperGroups;
+      found.minPlane += kRowsOf4;
     }
-    return planes;
+    return found;
   }
   /// Asks for a part of a panel that will be used later, `group` saying which. The planes of a panel are short streams,
   /// which the hardware finds too late: with this a matrix-vector product reads at 0.9 of the memory's speed, without
   /// at half of it. An address beyond the weights is harmless.
   FIRN_INLINE void prefetch(size_t panel, size_t group) const {
-    const uintptr_t first = reinterpret_cast<uintptr_t>(base) + panel * panelBytes + group * groupShare;
+    const uintptr_t first = reinterpret_cast<uintptr_t>(base) + panel * planes.panelBytes + group * groupShare;
     for (size_t line = 0; line < groupShare; line += 64)
       __builtin_prefetch(reinterpret_cast<const void*>(first + line));
   }

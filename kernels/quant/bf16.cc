@@ -6,7 +6,7 @@
 
 namespace firn::quant {
 const PanelFormat& bf16Format() {
-  static constexpr PanelFormat kFormat = FloatPanels<uint16_t, bf16ToF32>::format(DType::kBf16);
+  static constexpr PanelFormat kFormat = FloatPanels<DType::kBf16, uint16_t, bf16ToF32>::format();
   return kFormat;
 }
 

@@ -6,7 +6,7 @@
 
 namespace firn::quant {
 const PanelFormat& f16Format() {
-  static constexpr PanelFormat kFormat = FloatPanels<uint16_t, f16ToF32>::format(DType::kF16);
+  static constexpr PanelFormat kFormat = FloatPanels<DType::kF16, uint16_t, f16ToF32>::format();
   return kFormat;
 }
 

@@ -13,7 +13,7 @@ float fromBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 }  // namespace
 
 const PanelFormat& f32Format() {
-  static constexpr PanelFormat kFormat = FloatPanels<uint32_t, fromBits>::format(DType::kF32);
+  static constexpr PanelFormat kFormat = FloatPanels<DType::kF32, uint32_t, fromBits>::format();
   return kFormat;
 }
 

@@ -13,20 +13,16 @@
 
 namespace firn::quant {
 
-/// The PanelFormat functions for elements stored as `Bits`, each worth `toFloat(bits)`.
-template <typename Bits, float (*toFloat)(Bits)>
+/// The PanelFormat functions for elements of `kType` stored as `Bits`, each worth `toFloat(bits)`.
+template <DType kType, typename Bits, float (*toFloat)(Bits)>
 struct FloatPanels {
-  static PanelShape shape(uint64_t columns) {
-    return {.scalesOffset = 0, .minsOffset = 0, .panelBytes = alignPlane(columns * kPanelRows * sizeof(Bits))};
-  }
-
   static void dequantize(const std::byte* source, std::span<float> out) {
     for (uint64_t k = 0; k < out.size(); ++k) out[k] = toFloat(loadAs<Bits>(source + k * sizeof(Bits)));
   }
 
   static void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
     const uint64_t used = columns * kPanelRows * sizeof(Bits);
-    std::memset(panel + used, 0, shape(columns).panelBytes - used);
+    std::memset(panel + used, 0, planesOf(kType, columns).panelBytes - used);
     // Tiles of 32 columns: the 16 lines read and the 32 rows written stay in L1.
     for (uint64_t first = 0; first < columns; first += kGroup) {
       const uint64_t end = std::min<uint64_t>(first + kGroup, columns);
@@ -45,8 +41,8 @@ struct FloatPanels {
     }
   }
 
-  static constexpr PanelFormat format(DType type) {
-    return {.type = type, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+  static constexpr PanelFormat format() {
+    return {.type = kType, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   }
 };
 

@@ -27,10 +27,9 @@ struct PanelRows {
 /// pointer has that many weights behind it.
 struct PanelFormat {
   DType type;
-  PanelShape (*shape)(uint64_t columns);
   /// Source row to fp32.
   void (*dequantize)(const std::byte* source, std::span<float> out);
-  /// 16 source rows to one panel of shape(columns).panelBytes, every byte of it written.
+  /// 16 source rows to one panel of panelShape(type, columns)->panelBytes, every byte of it written.
   void (*pack)(const PanelRows& rows, uint64_t columns, std::byte* panel);
   /// Row `row` (0..15) of a panel of out.size() columns to fp32, with the operations and order of dequantize.
   void (*unpackRow)(const std::byte* panel, uint32_t row, std::span<float> out);

@@ -13,27 +13,11 @@
 
 namespace firn::quant {
 
-inline constexpr uint64_t kPlaneAlignment = 64;
 /// Bytes that one group of a panel takes in the plane of scales, and again in the plane of mins: 16 rows of f16.
 inline constexpr uint64_t kGroupScaleBytes = kPanelRows * sizeof(uint16_t);
 
-constexpr uint64_t alignPlane(uint64_t bytes) {
-  return (bytes + kPlaneAlignment - 1) / kPlaneAlignment * kPlaneAlignment;
-}
-
-/// Codes, then f16 scales, then, with `hasMins`, f16 mins; each plane padded to 64 bytes.
-constexpr PanelShape groupPlanes(uint64_t columns, uint64_t codeBytesPerGroup, bool hasMins) {
-  const uint64_t groups = columns / kGroup;
-  const uint64_t scaleBytes = alignPlane(groups * kGroupScaleBytes);
-  PanelShape shape;
-  shape.scalesOffset = alignPlane(groups * codeBytesPerGroup);
-  shape.panelBytes = shape.scalesOffset + scaleBytes;
-  if (hasMins) {
-    shape.minsOffset = shape.panelBytes;
-    shape.panelBytes += scaleBytes;
-  }
-  return shape;
-}
+/// The planes of a panel of a type and width that were checked.
+inline PanelShape planesOf(DType type, uint64_t columns) { return panelShape(type, columns).value_or(PanelShape{}); }
 
 template <typename T>
 T loadAs(const std::byte* from) {

@@ -25,9 +25,6 @@ namespace {
 constexpr std::array kFormats{f32Format, f16Format, bf16Format, q40Format, q41Format, q80Format,
                               q50Format, q51Format, q4kFormat,  q5kFormat, q6kFormat};
 
-/// Larger widths are refused, so that no size below overflows: a panel takes at most 64 bytes per column and padding.
-constexpr uint64_t kMaxColumns = 1ULL << 48;
-
 const PanelFormat* findFormat(DType type) {
   for (const auto& format : kFormats) {
     if (format().type == type) return &format();
@@ -71,24 +68,9 @@ Result<SourceRows> checkSource(const PackSource& source) {
 
 }  // namespace
 
-std::optional<PanelShape> panelShape(DType type, uint64_t columns) {
-  const PanelFormat* format = findFormat(type);
-  if (format == nullptr || columns > kMaxColumns || !isWholeGroups(type, columns)) return std::nullopt;
-  return format->shape(columns);
-}
-
-std::optional<uint64_t> packedBytes(DType type, uint64_t rows, uint64_t columns) {
-  const std::optional<PanelShape> shape = panelShape(type, columns);
-  if (!shape) return std::nullopt;
-  const uint64_t panels = rows / kPanelRows + (rows % kPanelRows != 0 ? 1 : 0);
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(panels, shape->panelBytes, &bytes)) return std::nullopt;
-  return bytes;
-}
-
 Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, std::span<std::byte> out) {
   FIRN_ASSIGN_OR_RETURN(const SourceRows rows, checkSource(source));
-  const std::optional<uint64_t> expected = packedBytes(source.type, rowOrder.size(), source.columnCount);
+  const std::optional<uint64_t> expected = panelBytes(source.type, rowOrder.size(), source.columnCount);
   if (!expected || out.size() != *expected) {
     return internalError("cannot pack " + std::to_string(rowOrder.size()) + " rows of " + describe(source) +
                          ": the output has " + std::to_string(out.size()) + " bytes, expected " +
@@ -101,7 +83,7 @@ Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, 
     }
   }
   const PanelFormat& format = *findFormat(source.type);
-  const uint64_t panelBytes = format.shape(source.columnCount).panelBytes;
+  const uint64_t stride = panelShape(source.type, source.columnCount)->panelBytes;
   for (uint64_t first = 0, panel = 0; first < rowOrder.size(); first += kPanelRows, ++panel) {
     PanelRows panelRows;
     panelRows.skip = rows.skip;
@@ -109,7 +91,7 @@ Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, 
     for (uint64_t r = 0; r < count; ++r) {
       panelRows.blocks[r] = source.bytes.data() + rowOrder[first + r] * rows.rowBytes + rows.firstBlockBytes;
     }
-    format.pack(panelRows, source.columnCount, out.data() + panel * panelBytes);
+    format.pack(panelRows, source.columnCount, out.data() + panel * stride);
   }
   return Status::ok();
 }
@@ -118,10 +100,10 @@ void unpackPanelRow(DType type, std::span<const std::byte> packed, uint64_t row,
                     std::span<float> out) {
   const PanelFormat* format = findFormat(type);
   assert(format != nullptr && panelShape(type, columns) && out.size() == columns);
-  const uint64_t panelBytes = format->shape(columns).panelBytes;
+  const uint64_t stride = panelShape(type, columns)->panelBytes;
   const uint64_t panel = row / kPanelRows;
-  assert(packed.size() / std::max<uint64_t>(panelBytes, 1) > panel || columns == 0);
-  format->unpackRow(packed.data() + panel * panelBytes, static_cast<uint32_t>(row % kPanelRows), out);
+  assert(packed.size() / std::max<uint64_t>(stride, 1) > panel || columns == 0);
+  format->unpackRow(packed.data() + panel * stride, static_cast<uint32_t>(row % kPanelRows), out);
 }
 
 void dequantizeRow(DType type, std::span<const std::byte> bytes, std::span<float> out) {

@@ -29,29 +29,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "blob/extent.h"
 
 namespace firn::quant {
 
-inline constexpr uint32_t kPanelRows = 16;
-inline constexpr uint32_t kGroup = 32;
+using blob::kPanelRows;
+inline constexpr uint32_t kGroup = blob::kPanelGroup;
 
-/// Where the planes of one panel lie, in bytes from its start. Unused planes have offset 0.
-struct PanelShape {
-  uint64_t scalesOffset = 0;  ///< f16 scales, or the scales and mins of groups
-  uint64_t minsOffset = 0;
-  uint64_t supersOffset = 0;
-  uint64_t panelBytes = 0;
-};
-
-/// nullopt when `type` has no panels, or is quantized and K is no multiple of 32.
-std::optional<PanelShape> panelShape(DType type, uint64_t columns);
-/// Bytes of a packed [rows, columns] matrix; nullopt as above, or on overflow.
-std::optional<uint64_t> packedBytes(DType type, uint64_t rows, uint64_t columns);
+using blob::panelBytes;
+using blob::PanelShape;
+using blob::panelShape;
 
 /// A rectangle of a source matrix in GGUF's row-major block layout.
 struct PackSource {
@@ -62,7 +53,7 @@ struct PackSource {
   uint64_t columnCount = 0;          ///< the same
 };
 
-/// Packs row `rowIndex(i)` of the source as row i, for i in 0..rows-1, into `out` (packedBytes(type, rows,
+/// Packs row `rowIndex(i)` of the source as row i, for i in 0..rows-1, into `out` (panelBytes(type, rows,
 /// columnCount)). `rowOrder` holds the source row of each output row. internal when a size does not fit.
 Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, std::span<std::byte> out);
 

@@ -12,8 +12,6 @@ constexpr uint64_t kBlockBytes = 18;
 constexpr uint32_t kCodeBytes = 16;
 constexpr uint64_t kPanelGroupBytes = kCodeBytes * kPanelRows;
 
-PanelShape shape(uint64_t columns) { return groupPlanes(columns, kPanelGroupBytes, /*hasMins=*/false); }
-
 void decodeGroup(const std::byte* codes, uint16_t scaleBits, float* out) {
   const float scale = f16ToF32(scaleBits);
   for (uint32_t i = 0; i < kCodeBytes; ++i) {
@@ -31,7 +29,7 @@ void dequantize(const std::byte* source, std::span<float> out) {
 }
 
 void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
-  const PanelShape planes = shape(columns);
+  const PanelShape planes = planesOf(DType::kQ4_0, columns);
   std::memset(panel, 0, planes.panelBytes);
   for (uint64_t g = 0; g < columns / kGroup; ++g) {
     for (uint32_t r = 0; r < kPanelRows; ++r) {
@@ -44,7 +42,7 @@ void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
 }
 
 void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
-  const PanelShape planes = shape(out.size());
+  const PanelShape planes = planesOf(DType::kQ4_0, out.size());
   std::array<std::byte, kCodeBytes> codes;
   for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
     gatherCodes(panel + g * kPanelGroupBytes, kCodeBytes, row, codes.data());
@@ -56,7 +54,7 @@ void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
 
 const PanelFormat& q40Format() {
   static constexpr PanelFormat kFormat = {
-      .type = DType::kQ4_0, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+      .type = DType::kQ4_0, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   return kFormat;
 }
 

@@ -17,8 +17,6 @@ struct ScaleAndMin {
   uint16_t minBits;
 };
 
-PanelShape shape(uint64_t columns) { return groupPlanes(columns, kPanelGroupBytes, /*hasMins=*/true); }
-
 void decodeGroup(const std::byte* codes, ScaleAndMin bits, float* out) {
   const float scale = f16ToF32(bits.scaleBits);
   const float min = f16ToF32(bits.minBits);
@@ -37,7 +35,7 @@ void dequantize(const std::byte* source, std::span<float> out) {
 }
 
 void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
-  const PanelShape planes = shape(columns);
+  const PanelShape planes = planesOf(DType::kQ4_1, columns);
   std::memset(panel, 0, planes.panelBytes);
   for (uint64_t g = 0; g < columns / kGroup; ++g) {
     for (uint32_t r = 0; r < kPanelRows; ++r) {
@@ -51,7 +49,7 @@ void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
 }
 
 void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
-  const PanelShape planes = shape(out.size());
+  const PanelShape planes = planesOf(DType::kQ4_1, out.size());
   std::array<std::byte, kCodeBytes> codes;
   for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
     gatherCodes(panel + g * kPanelGroupBytes, kCodeBytes, row, codes.data());
@@ -65,7 +63,7 @@ void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
 
 const PanelFormat& q41Format() {
   static constexpr PanelFormat kFormat = {
-      .type = DType::kQ4_1, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+      .type = DType::kQ4_1, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   return kFormat;
 }
 

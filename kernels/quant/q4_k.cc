@@ -6,6 +6,7 @@ namespace firn::quant {
 namespace {
 
 struct Block {
+  static constexpr DType kType = DType::kQ4_K;
   static constexpr uint64_t kBlockBytes = 144;
   static constexpr uint32_t kCodeBits = 4;
   static constexpr bool kHasMins = true;
@@ -27,7 +28,7 @@ struct Block {
 }  // namespace
 
 const PanelFormat& q4kFormat() {
-  static constexpr PanelFormat kFormat = SuperPanels<Block>::format(DType::kQ4_K);
+  static constexpr PanelFormat kFormat = SuperPanels<Block>::format();
   return kFormat;
 }
 

@@ -11,8 +11,6 @@ constexpr uint64_t kBlockBytes = 22;
 constexpr uint32_t kCodeBits = 5;
 constexpr uint64_t kPanelGroupBytes = groupCodeBytes(kCodeBits);
 
-PanelShape shape(uint64_t columns) { return groupPlanes(columns, kPanelGroupBytes, /*hasMins=*/false); }
-
 void decodeGroup(const GroupCodes& codes, uint16_t scaleBits, float* out) {
   const float scale = f16ToF32(scaleBits);
   for (uint32_t i = 0; i < kGroup; ++i) out[i] = scale * static_cast<float>(codes[i] - 16);
@@ -26,7 +24,7 @@ void dequantize(const std::byte* source, std::span<float> out) {
 }
 
 void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
-  const PanelShape planes = shape(columns);
+  const PanelShape planes = planesOf(DType::kQ5_0, columns);
   std::memset(panel, 0, planes.panelBytes);
   for (uint64_t g = 0; g < columns / kGroup; ++g) {
     for (uint32_t r = 0; r < kPanelRows; ++r) {
@@ -39,7 +37,7 @@ void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
 }
 
 void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
-  const PanelShape planes = shape(out.size());
+  const PanelShape planes = planesOf(DType::kQ5_0, out.size());
   for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
     decodeGroup(takeCodes<kCodeBits>(panel + g * kPanelGroupBytes, row), planeBits(panel + planes.scalesOffset, g, row),
                 out.data() + g * kGroup);
@@ -50,7 +48,7 @@ void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
 
 const PanelFormat& q50Format() {
   static constexpr PanelFormat kFormat = {
-      .type = DType::kQ5_0, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+      .type = DType::kQ5_0, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   return kFormat;
 }
 

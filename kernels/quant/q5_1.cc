@@ -16,8 +16,6 @@ struct ScaleAndMin {
   uint16_t minBits;
 };
 
-PanelShape shape(uint64_t columns) { return groupPlanes(columns, kPanelGroupBytes, /*hasMins=*/true); }
-
 void decodeGroup(const GroupCodes& codes, ScaleAndMin bits, float* out) {
   const float scale = f16ToF32(bits.scaleBits);
   const float min = f16ToF32(bits.minBits);
@@ -33,7 +31,7 @@ void dequantize(const std::byte* source, std::span<float> out) {
 }
 
 void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
-  const PanelShape planes = shape(columns);
+  const PanelShape planes = planesOf(DType::kQ5_1, columns);
   std::memset(panel, 0, planes.panelBytes);
   for (uint64_t g = 0; g < columns / kGroup; ++g) {
     for (uint32_t r = 0; r < kPanelRows; ++r) {
@@ -47,7 +45,7 @@ void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
 }
 
 void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
-  const PanelShape planes = shape(out.size());
+  const PanelShape planes = planesOf(DType::kQ5_1, out.size());
   for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
     const ScaleAndMin bits{planeBits(panel + planes.scalesOffset, g, row),
                            planeBits(panel + planes.minsOffset, g, row)};
@@ -59,7 +57,7 @@ void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
 
 const PanelFormat& q51Format() {
   static constexpr PanelFormat kFormat = {
-      .type = DType::kQ5_1, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+      .type = DType::kQ5_1, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   return kFormat;
 }
 

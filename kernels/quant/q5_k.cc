@@ -6,6 +6,7 @@ namespace firn::quant {
 namespace {
 
 struct Block {
+  static constexpr DType kType = DType::kQ5_K;
   static constexpr uint64_t kBlockBytes = 176;
   static constexpr uint32_t kCodeBits = 5;
   static constexpr bool kHasMins = true;
@@ -29,7 +30,7 @@ struct Block {
 }  // namespace
 
 const PanelFormat& q5kFormat() {
-  static constexpr PanelFormat kFormat = SuperPanels<Block>::format(DType::kQ5_K);
+  static constexpr PanelFormat kFormat = SuperPanels<Block>::format();
   return kFormat;
 }
 

@@ -6,6 +6,7 @@ namespace firn::quant {
 namespace {
 
 struct Block {
+  static constexpr DType kType = DType::kQ6_K;
   static constexpr uint64_t kBlockBytes = 210;
   static constexpr uint32_t kCodeBits = 6;
   static constexpr bool kHasMins = false;
@@ -37,7 +38,7 @@ struct Block {
 }  // namespace
 
 const PanelFormat& q6kFormat() {
-  static constexpr PanelFormat kFormat = SuperPanels<Block>::format(DType::kQ6_K);
+  static constexpr PanelFormat kFormat = SuperPanels<Block>::format();
   return kFormat;
 }
 

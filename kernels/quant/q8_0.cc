@@ -15,8 +15,6 @@ constexpr std::byte kBias{0x80};
 
 using GroupCodes = std::array<std::byte, kGroup>;
 
-PanelShape shape(uint64_t columns) { return groupPlanes(columns, kPanelGroupBytes, /*hasMins=*/false); }
-
 GroupCodes flipBias(const std::byte* codes) {
   GroupCodes flipped;
   for (uint32_t i = 0; i < kGroup; ++i) flipped[i] = codes[i] ^ kBias;
@@ -38,7 +36,7 @@ void dequantize(const std::byte* source, std::span<float> out) {
 }
 
 void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
-  const PanelShape planes = shape(columns);
+  const PanelShape planes = planesOf(DType::kQ8_0, columns);
   std::memset(panel, 0, planes.panelBytes);
   for (uint64_t g = 0; g < columns / kGroup; ++g) {
     for (uint32_t r = 0; r < kPanelRows; ++r) {
@@ -51,7 +49,7 @@ void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
 }
 
 void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
-  const PanelShape planes = shape(out.size());
+  const PanelShape planes = planesOf(DType::kQ8_0, out.size());
   GroupCodes codes;
   for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
     gatherCodes(panel + g * kPanelGroupBytes, kGroup, row, codes.data());
@@ -63,7 +61,7 @@ void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
 
 const PanelFormat& q80Format() {
   static constexpr PanelFormat kFormat = {
-      .type = DType::kQ8_0, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+      .type = DType::kQ8_0, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   return kFormat;
 }
 

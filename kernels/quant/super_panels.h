@@ -15,6 +15,8 @@
 namespace firn::quant {
 
 inline constexpr uint64_t kSuperGroups = 8;
+/// The line in front of the super-blocks, with the place of the first group.
+inline constexpr uint64_t kPlaceBytes = 64;
 
 /// One row of a group of 32 weights, as it is stored: enough to compute them.
 struct SuperGroup {
@@ -34,25 +36,13 @@ inline std::array<uint8_t, 2> superGroupScales(const std::byte* packed, uint32_t
           static_cast<uint8_t>(at(low + 8) >> 4 | at(low + 4) >> 6 << 4)};
 }
 
-/// The PanelFormat functions of `Block`, which has kBlockBytes, kCodeBits, kHasMins, `SuperGroup read(block, group)`
-/// and `void decode(SuperGroup, float* 32 weights)`.
+/// The PanelFormat functions of `Block`, which has kType, kBlockBytes, kCodeBits, kHasMins, `SuperGroup read(block,
+/// group)` and `void decode(SuperGroup, float* 32 weights)`.
 template <typename Block>
 struct SuperPanels {
   static constexpr uint64_t kGroupBytes = groupCodeBytes(Block::kCodeBits);
   /// 16 rows of d, and 16 of dmin.
   static constexpr uint64_t kSuperBytes = (Block::kHasMins ? 2 : 1) * kPanelRows * sizeof(uint16_t);
-
-  static PanelShape shape(uint64_t columns) {
-    PanelShape shape;
-    if (columns == 0) return shape;
-    const uint64_t groups = columns / kGroup;
-    // As many super-blocks as `groups` groups can touch, wherever the first one lies in its own.
-    const uint64_t supers = (groups + 2 * (kSuperGroups - 1)) / kSuperGroups;
-    shape.scalesOffset = alignPlane(groups * kGroupBytes);
-    shape.supersOffset = shape.scalesOffset + alignPlane(groups * kGroupScaleBytes);
-    shape.panelBytes = shape.supersOffset + kPlaneAlignment + alignPlane(supers * kSuperBytes);
-    return shape;
-  }
 
   static void dequantize(const std::byte* source, std::span<float> out) {
     for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
@@ -61,7 +51,7 @@ struct SuperPanels {
   }
 
   static void pack(const PanelRows& rows, uint64_t columns, std::byte* panel) {
-    const PanelShape planes = shape(columns);
+    const PanelShape planes = planesOf(Block::kType, columns);
     std::memset(panel, 0, planes.panelBytes);
     if (columns == 0) return;
     const uint64_t first = rows.skip / kGroup;
@@ -84,7 +74,7 @@ struct SuperPanels {
 
   static void unpackRow(const std::byte* panel, uint32_t row, std::span<float> out) {
     if (out.empty()) return;
-    const PanelShape planes = shape(out.size());
+    const PanelShape planes = planesOf(Block::kType, out.size());
     const uint64_t first = loadAs<uint32_t>(panel + planes.supersOffset) % kSuperGroups;
     for (uint64_t g = 0; g < out.size() / kGroup; ++g) {
       const std::byte* scales = panel + planes.scalesOffset + g * kGroupScaleBytes + row;
@@ -98,15 +88,15 @@ struct SuperPanels {
     }
   }
 
-  static constexpr PanelFormat format(DType type) {
-    return {.type = type, .shape = shape, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
+  static constexpr PanelFormat format() {
+    return {.type = Block::kType, .dequantize = dequantize, .pack = pack, .unpackRow = unpackRow};
   }
 
  private:
   /// Where d of a row lies; dmin is 16 f16 behind it.
   template <typename Byte>
   static Byte* superOf(Byte* panel, const PanelShape& planes, uint64_t super, uint32_t row) {
-    return panel + planes.supersOffset + kPlaneAlignment + super * kSuperBytes + row * sizeof(uint16_t);
+    return panel + planes.supersOffset + kPlaceBytes + super * kSuperBytes + row * sizeof(uint16_t);
   }
 };
 

@@ -244,7 +244,7 @@ class ExtremeTest : public testing::TestWithParam<DType> {};
 TEST_P(ExtremeTest, CodesAreExact) {
   constexpr uint32_t kColumns = 256;
   const std::vector<std::byte> source = extremeRow(GetParam());
-  std::vector<std::byte> packed(*quant::packedBytes(GetParam(), 16, kColumns));
+  std::vector<std::byte> packed(*quant::panelBytes(GetParam(), 16, kColumns));
   ASSERT_TRUE(
       quant::packPanels({GetParam(), source, kColumns, 0, kColumns}, std::vector<uint32_t>(16, 0), packed).isOk());
   std::vector<float> weights(kColumns);

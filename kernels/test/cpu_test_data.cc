@@ -138,7 +138,7 @@ Matrix randomMatrix(DType type, uint32_t rows, uint32_t columns, Random& random)
   }
   std::vector<uint32_t> order(rows);
   std::iota(order.begin(), order.end(), 0U);
-  matrix.packed.resize(*quant::packedBytes(type, rows, columns));
+  matrix.packed.resize(*quant::panelBytes(type, rows, columns));
   const quant::PackSource pack{type, source, width, first, columns};
   const Status status = quant::packPanels(pack, order, matrix.packed);
   EXPECT_TRUE(status.isOk()) << status.message();

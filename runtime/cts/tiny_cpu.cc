@@ -163,7 +163,7 @@ void Builder::linear(const char* name, const LaneScratch& s, uint64_t in, const 
 uint64_t Builder::pack(const TinyTensor& tensor, const Share& rows, const Share& columns) {
   std::vector<uint32_t> order(rows.count);
   for (uint32_t i = 0; i < rows.count; ++i) order[i] = rows.first + i;
-  std::vector<std::byte> packed(quant::packedBytes(tensor.type, rows.count, columns.count).value_or(0));
+  std::vector<std::byte> packed(quant::panelBytes(tensor.type, rows.count, columns.count).value_or(0));
   const Status status = quant::packPanels({.type = tensor.type,
                                            .bytes = tensor.bytes,
                                            .columns = tensor.columns,
@@ -227,7 +227,7 @@ void Builder::build() {
 }
 
 OperandRecord Builder::headPanels(const Share& rows) const {
-  const uint64_t panel = quant::packedBytes(weights_.embedding.type, 16, kEmbed).value_or(0);
+  const uint64_t panel = quant::panelBytes(weights_.embedding.type, 16, kEmbed).value_or(0);
   return blob::panelOperand(weights_.embedding.type, rows.count, kEmbed, embedding_ + rows.first / 16 * panel);
 }
 

@@ -1,7 +1,7 @@
 // What the verifiers of the task dialect refuse.
 // RUN: firn-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{target is 'gpu', not 'cpu' or 'reference'}}
+// expected-error@+1 {{target is 'gpu', expected one of: cpu, reference}}
 task.program "gpu" lanes 1 model {} {
 }
 

@@ -14,7 +14,7 @@
 // CHECK: graph.func @generate.64({{.*}}graph.device = "[[DEVICE]]"{{.*}} each op here: embed, head, rms_norm"}
 // CHECK: graph.func @head.1({{.*}}graph.device = "[[DEVICE]]"
 
-// TARGET: graph.place_c1: found target "toaster", expected cpu or reference
+// TARGET: graph.place_c1: found target "toaster", expected one of: cpu, reference
 // GELU: graph.place_c2: target cpu cannot run graph.gelu in layer 1 (@block.16.1): it has gelu only in the tanh form, as gelu(gate) * up; targets that can: reference
 // GELU-REFERENCE: each op here: add, attention, cache_update, gelu, linear, mul, rms_norm, rope"
 

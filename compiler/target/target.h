@@ -1,0 +1,55 @@
+// All that the phases ask of a target. A new one is a folder that makes its Target, and one line of targets.cc.
+// Not here: what its rules do (target/<name>/), what they have to work with (body_lowering.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/dtype.h"
+#include "blob/layout.h"
+#include "llvm/ADT/StringMap.h"
+#include "mlir/IR/Operation.h"
+
+namespace firn::target {
+
+class BodyLowering;
+
+/// What a target does with the ops of one name.
+struct Rule {
+  /// Makes the tasks of an op; says so itself when it cannot.
+  mlir::LogicalResult (*lower)(BodyLowering&, mlir::Operation*) = nullptr;
+  /// Why it cannot run this op of that name; empty: it can. Null: it runs them all.
+  std::string (*whyNot)(mlir::Operation*) = nullptr;
+};
+
+/// Rates of one lane. A task takes the larger of reading its weights and its multiply-adds, plus moving its
+/// activations, plus a start.
+struct CostModel {
+  double weightBytesPerSecond;
+  double intMacsPerSecond;    ///< of int8 products, per plane
+  double floatMacsPerSecond;  ///< of fp32 products, and of attention
+  double activationBytesPerSecond;
+  double taskSeconds;     ///< to start a task
+  double barrierSeconds;  ///< to end a segment
+};
+
+struct Target {
+  blob::Target number;  ///< in blobs; names it too (blob/names.h)
+  DType kvType;
+  uint32_t fixedLanes;  ///< the lanes it always has; 0: as many as are asked for
+  /// The rates when work is split among that many lanes.
+  CostModel (*costModel)(int64_t lanes);
+  /// Puts result `index` of a body where the next body finds it.
+  mlir::LogicalResult (*keepResult)(BodyLowering&, mlir::Value, unsigned index);
+  /// Writes the result of an entry to a symbol, unless it is there already.
+  mlir::LogicalResult (*storeOutput)(BodyLowering&, mlir::Value, blob::SymbolKind);
+  llvm::StringMap<Rule> rules;  ///< by op name ("graph.linear")
+
+  /// "cpu", as in blob/names.h.
+  llvm::StringRef name() const;
+  /// Why it cannot run `op`, to follow "the target cannot run it: "; empty when it can.
+  std::string whyNot(mlir::Operation* op) const;
+  int64_t lanes(int64_t asked) const { return fixedLanes != 0 ? fixedLanes : asked; }
+};
+
+}  // namespace firn::target

@@ -1,0 +1,39 @@
+#include "compiler/target/targets.h"
+
+#include <gtest/gtest.h>
+
+#include "blob/names.h"
+
+namespace firn::target {
+namespace {
+
+TEST(TargetsTest, AreThoseThatABlobCanName) {
+  std::string names;
+  for (const Target* target : allTargets()) {
+    EXPECT_EQ(findTarget(target->name()), target);
+    EXPECT_EQ(blob::targetFromName(std::string_view(target->name())), target->number);
+    names += (names.empty() ? "" : ", ") + target->name().str();
+  }
+  EXPECT_EQ(names, blob::targetNames());
+  EXPECT_EQ(findTarget("toaster"), nullptr);
+  EXPECT_EQ(findTarget(""), nullptr);
+}
+
+TEST(TargetsTest, HaveAllThatAPhaseAsks) {
+  for (const Target* target : allTargets()) {
+    EXPECT_NE(target->keepResult, nullptr) << target->name().str();
+    EXPECT_NE(target->storeOutput, nullptr) << target->name().str();
+    for (const auto& rule : target->rules) EXPECT_NE(rule.second.lower, nullptr) << rule.first().str();
+    for (const int64_t lanes : {1, 2, 256}) {
+      EXPECT_GE(target->lanes(lanes), 1);
+      const CostModel rates = target->costModel(target->lanes(lanes));
+      for (const double rate : {rates.weightBytesPerSecond, rates.intMacsPerSecond, rates.floatMacsPerSecond,
+                                rates.activationBytesPerSecond}) {
+        EXPECT_GT(rate, 0) << target->name().str();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace firn::target
