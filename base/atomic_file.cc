@@ -1,6 +1,7 @@
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 namespace firn {
 
 namespace {
+
+constexpr const char* kTemporarySuffix = ".tmp";
 
 std::string folderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -47,14 +50,30 @@ int createBeside(const std::string& path, std::string& name) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     // Not made from the file's own name, which may be as long as names can be.
-    name = concat(folderOf(path), "/.firn.", getpid(), ".", counter.fetch_add(1), ".tmp");
+    name = concat(folderOf(path), "/.firn.", getpid(), ".", counter.fetch_add(1), kTemporarySuffix);
     const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0) return -1;
+    // The lock says that somebody is writing, and ends with this process: isAbandonedTemporary. On a file system
+    // without locks nobody can take the file away either.
+    flock(descriptor, LOCK_EX | LOCK_NB);
+    struct stat info{};
+    if (fstat(descriptor, &info) == 0 && info.st_nlink != 0) return descriptor;
+    ::close(descriptor);  // taken for abandoned before it was locked
   }
   return -1;
 }
 
 }  // namespace
+
+bool isAbandonedTemporary(const std::string& path) {
+  if (!path.ends_with(kTemporarySuffix)) return false;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (descriptor < 0) return false;
+  const bool isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  ::close(descriptor);
+  return isFree;
+}
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
   struct stat info{};

@@ -42,6 +42,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// True when `path` is a temporary file of an AtomicFile whose process has ended: nobody will give it its name.
+bool isAbandonedTemporary(const std::string& path);
+
 /// create, append, commit in one call.
 Status writeFileAtomically(const std::string& path, std::span<const std::byte> bytes);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -45,6 +46,28 @@ TEST_F(AtomicFileTest, AppearsOnlyOnCommit) {
   EXPECT_EQ(contentOf(path), "hi world");
   EXPECT_EQ(fileCount(), 1U);
   EXPECT_EQ(file->commit().code(), Code::kInternal);
+}
+
+TEST_F(AtomicFileTest, ATemporaryIsAbandonedWhenItsProcessHasEnded) {
+  const auto onlyFile = [&] { return std::filesystem::directory_iterator(folder)->path().string(); };
+  {
+    auto file = AtomicFile::create((folder / "out").string());
+    ASSERT_TRUE(file.isOk());
+    EXPECT_FALSE(isAbandonedTemporary(onlyFile()));
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    auto file = AtomicFile::create((folder / "out").string());
+    _exit(file.isOk() ? 0 : 1);  // as if killed: nothing is removed
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(fileCount(), 1U);
+  EXPECT_TRUE(isAbandonedTemporary(onlyFile()));
+  std::ofstream(folder / "other") << "mine";
+  EXPECT_FALSE(isAbandonedTemporary((folder / "other").string()));
+  EXPECT_FALSE(isAbandonedTemporary((folder / "absent.tmp").string()));
 }
 
 TEST_F(AtomicFileTest, LeavesNothingBehindWhenDropped) {

@@ -30,8 +30,11 @@ bool isUtf8(std::string_view text) {
 }
 
 bool isPrintableUtf8(std::string_view text) {
-  for (char c : text) {
-    if (static_cast<uint8_t>(c) < 0x20 || c == 0x7F) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    // U+0080 .. U+009F, the C1 controls (U+009B begins terminal commands), are C2 80 .. C2 9F.
+    const bool isC1 = byte == 0xC2 && i + 1 < text.size() && static_cast<uint8_t>(text[i + 1]) < 0xA0;
+    if (byte < 0x20 || byte == 0x7F || isC1) return false;
   }
   return isUtf8(text);
 }

@@ -28,7 +28,7 @@ Utf8Span firstCharacter(std::string_view text);
 /// True when `text` is well-formed UTF-8: nothing but valid characters.
 bool isUtf8(std::string_view text);
 
-/// True when `text` is UTF-8 without control characters (U+0000..U+001F, U+007F): safe to print on a terminal.
+/// True when `text` is UTF-8 without control characters (U+0000..U+001F, U+007F..U+009F): safe to print on a terminal.
 bool isPrintableUtf8(std::string_view text);
 
 }  // namespace firn

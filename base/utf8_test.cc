@@ -39,6 +39,12 @@ TEST(Utf8, PrintableHasNoControls) {
   EXPECT_TRUE(isPrintableUtf8("attn_q \xE9\x9B\xAA"));
   EXPECT_FALSE(isPrintableUtf8("a\x1B[2J"));
   EXPECT_FALSE(isPrintableUtf8("a\x7F"));
+  EXPECT_FALSE(isPrintableUtf8("\xC2\x80"));
+  EXPECT_FALSE(
+      isPrintableUtf8("\xC2\x9B"
+                      "2J"));
+  EXPECT_FALSE(isPrintableUtf8("a\xC2\x9F"));
+  EXPECT_TRUE(isPrintableUtf8("\xC2\xA0"));
   EXPECT_FALSE(isPrintableUtf8(std::string(1, '\0')));
 }
 

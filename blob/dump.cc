@@ -208,8 +208,9 @@ void textIdent(std::string& out, const Blob& blob) {
                 "\n            compiler ", toHex(ident.compilerId), "\n");
   const auto card = Json::parse(blob.card(), nullptr, false);
   for (const auto& [key, value] : card.items()) {
-    // A key may hold anything that JSON can escape; dumping keeps control characters off the terminal.
-    out += concat("card        ", isPrintableUtf8(key) ? key : Json(key).dump(), ": ", value.dump(), "\n");
+    // Both may hold anything that JSON can escape, and JSON leaves DEL and C1 controls as they are.
+    out +=
+        concat("card        ", isPrintableUtf8(key) ? key : firn::quoted(key), ": ", printableText(value.dump()), "\n");
   }
 }
 
@@ -269,11 +270,10 @@ std::string dumpText(const Blob& blob, const DumpOptions& options) {
   out += "\nbody                 params segments  tasks  calls\n";
   const std::vector<uint64_t> calls = callCounts(blob);
   for (size_t i = 0; i < blob.bodies().size(); ++i) {
-    const Json body = bodyJson(blob, blob.bodies()[i], calls[i], {});
-    line(out, "  %-18s %6u %8u %6llu %6llu\n", body["name"].get<std::string>().c_str(), blob.bodies()[i].paramCount,
-         blob.bodies()[i].segmentCount, static_cast<Unsigned>(body["tasks"].get<uint64_t>()),
-         static_cast<Unsigned>(body["calls"].get<uint64_t>()));
-    if (options.tasks) textTasks(out, blob, blob.bodies()[i]);
+    const BodyRecord& body = blob.bodies()[i];
+    line(out, "  %-18s %6u %8u %6llu %6llu\n", std::string(blob.string(body.name)).c_str(), body.paramCount,
+         body.segmentCount, static_cast<Unsigned>(taskCount(blob, body)), static_cast<Unsigned>(calls[i]));
+    if (options.tasks) textTasks(out, blob, body);
   }
   return out;
 }

@@ -359,8 +359,8 @@ TEST(Hostile, Sections) {
   }
 }
 
-/// A blob of `bodies` bodies without tasks, each called once by its one entry.
-Status readBodies(size_t bodies) {
+/// A blob of `bodies` bodies, each called once by its one entry, all but the first without tasks; the last is `name`.
+Status readBodies(size_t bodies, std::string_view name = "") {
   Contents contents = sampleContents(Target::kReference, SampleSize::kHeadOnly);
   Program& program = contents.program;
   program.bodies.resize(bodies, {.name = 0,
@@ -376,6 +376,7 @@ Status readBodies(size_t bodies) {
                              .argCount = 0});
   }
   program.entries[0].callCount = static_cast<uint32_t>(program.calls.size());
+  if (!name.empty()) program.bodies.back().name = program.intern(name);
   return Writer::create("/dev/full/none", contents).status();
 }
 
@@ -384,6 +385,13 @@ TEST(Hostile, BodiesAreBounded) {
   EXPECT_EQ(readBodies(kMaxRecords).code(), Code::kNotFound) << "only the folder is at fault";
   const Status status = readBodies(kMaxRecords + 1);
   EXPECT_NE(status.message().find("table bodies has 65537 records"), std::string::npos) << status.toString();
+}
+
+// Every task may name the same string, and whoever lists the tasks copies it.
+TEST(Hostile, StringsAreBounded) {
+  EXPECT_EQ(readBodies(1, std::string(kMaxStringBytes, 'n')).code(), Code::kNotFound) << "only the folder is at fault";
+  const Status status = readBodies(1, std::string(kMaxStringBytes + 1, 'n'));
+  EXPECT_NE(status.message().find("has 257 bytes, expected at most 256"), std::string::npos) << status.toString();
 }
 
 TEST(Hostile, AnotherVersionIsNamedBesideOurs) {

@@ -29,6 +29,9 @@ inline constexpr uint64_t kHugeThreshold = 32ULL << 20;
 
 using firn::Hash128;
 
+/// Longest string of the program's table, without its NUL.
+inline constexpr size_t kMaxStringBytes = 256;
+
 /// More lanes than any machine this format is for.
 inline constexpr uint32_t kMaxLanes = 256;
 

@@ -136,6 +136,10 @@ class ProgramCheck {
     }
     for (size_t at = 0; at < strings.size();) {
       const std::string_view text = strings.data() + at;
+      if (text.size() > kMaxStringBytes) {
+        return corrupt(concat("table strings: the string at byte ", at, " has ", text.size(),
+                              " bytes, expected at most ", kMaxStringBytes));
+      }
       if (!isPrintableUtf8(text)) return corrupt(concat("table strings: byte ", at, " starts no printable UTF-8 text"));
       at += text.size() + 1;
     }

@@ -23,7 +23,10 @@ class TableCursor {
       return corrupt(concat("program table ", name, ": offset is ", table.offset, ", expected ", start,
                             " (behind the table before it)"));
     }
-    const uint64_t room = start <= section_.size() ? section_.size() - start : 0;
+    if (start > section_.size()) {
+      return corrupt(concat("program table ", name, ": starts at byte ", start, " of a section of ", section_.size()));
+    }
+    const uint64_t room = section_.size() - start;
     // Indices into tables are 32-bit.
     if (table.count > room / sizeof(Record) || table.count > 0xFFFFFFFF) {
       return corrupt(concat("program table ", name, ": ", table.count, " records of ", sizeof(Record), " bytes, but ",

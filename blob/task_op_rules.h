@@ -32,7 +32,7 @@ enum class Dim : uint8_t {
   kTotal,     ///< kColumns + kOther
   kFree,      ///< any
 };
-inline constexpr uint32_t kDimRoles = 20;
+inline constexpr uint32_t kDimRoles = static_cast<uint32_t>(Dim::kFree) + 1;
 
 enum class Access : uint8_t { kRead, kWrite, kReadWrite };
 

@@ -23,7 +23,7 @@ std::string_view roleName(Dim role) {
       "",         "rows",          "columns",     "out",      "padded columns",
       "groups",   "planes",        "heads",       "KV heads", "head dim",
       "KV rows",  "vocabulary",    "table rows",  "pairs",    "cos and sin",
-      "partials", "other columns", "all columns", "",         ""};
+      "partials", "other columns", "all columns", ""};
   return kNames[static_cast<size_t>(role)];
 }
 

@@ -139,6 +139,10 @@ Status checkMerge(const TokenizerImage& image, const MergeSlot& slot) {
   const std::string_view left = image.tokenBytes(slot.left);
   const std::string_view right = image.tokenBytes(slot.right);
   const std::string_view merged = image.tokenBytes(slot.merged);
+  if (merged.size() > kMaxMergedBytes) {
+    return corrupt("tokenizer image: token " + std::to_string(slot.merged) + " is made by a merge and has " +
+                   std::to_string(merged.size()) + " bytes, expected at most " + std::to_string(kMaxMergedBytes));
+  }
   if (left.empty() || right.empty() || merged.size() != left.size() + right.size() || !merged.starts_with(left) ||
       !merged.ends_with(right)) {
     return corrupt("tokenizer image: token " + std::to_string(slot.merged) + " is not token " +

@@ -25,6 +25,7 @@ inline constexpr uint32_t kNoToken = 0xFFFFFFFF;
 /// Limits that the verifier holds every image to; they bound the work that a hostile image can cause.
 inline constexpr uint32_t kMaxTokens = 1U << 24;
 inline constexpr uint32_t kMaxSpecialBytes = 512;
+inline constexpr uint32_t kMaxMergedBytes = 1024;  ///< of a token that a merge makes
 inline constexpr uint32_t kMaxProbe = 256;
 
 /// What a token is; the numbers are those of `tokenizer.ggml.token_type` (GGUF).

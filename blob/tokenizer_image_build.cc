@@ -169,6 +169,11 @@ class Builder {
       joined += text.substr(space + 1);
       FIRN_ASSIGN_OR_RETURN(const uint32_t merged, mergeId(rank, joined));
       if (types_[merged] == TokenType::kControl) continue;
+      if (bytesOf(merged).size() > kMaxMergedBytes) {
+        return resourceExhausted("tokenizer.ggml.merges: merge " + std::to_string(rank) + " makes a token of " +
+                                 std::to_string(bytesOf(merged).size()) + " bytes, at most " +
+                                 std::to_string(kMaxMergedBytes) + " are supported");
+      }
       merges_.push_back({left, right, static_cast<uint32_t>(rank), merged});
     }
     keepFirstMerges();

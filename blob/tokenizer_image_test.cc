@@ -155,6 +155,29 @@ TEST(TokenizerImage, refusesALongSpecial) {
   EXPECT_EQ(buildTokenizerImage(data).status().code(), Code::kResourceExhausted);
 }
 
+TEST(TokenizerImage, refusesALongMergedToken) {
+  // The verifier compares the text of every merge: short texts keep that in proportion to the image.
+  TokenizerData data = smallData();
+  const std::string half(kMaxMergedBytes / 2, 'x');
+  const std::string halfAndOne = half + "y", whole = half + half, wholeAndOne = whole + "y";
+  const std::string good = half + " " + half, bad = half + " " + halfAndOne;
+  data.tokens = {half, halfAndOne, whole, wholeAndOne};
+  data.types = {1, 1, 1, 1};
+  data.merges = {good};
+  data.bosId = data.eosId = 0;
+  const std::vector<std::byte> atLimit = build(data);
+  data.merges.push_back(bad);
+  EXPECT_EQ(buildTokenizerImage(data).status().code(), Code::kResourceExhausted);
+
+  AlignedImage image(atLimit);
+  ASSERT_TRUE(TokenizerImage::open(image.bytes()).isOk());
+  auto* slots = reinterpret_cast<MergeSlot*>(image.bytes().data() + image.header().mergeSlots.offset);
+  for (uint32_t i = 0; i < image.header().mergeSlots.count; ++i) {
+    if (slots[i].left != kNoToken) slots[i] = {0, 1, 0, 3};
+  }
+  EXPECT_THAT(TokenizerImage::open(image.bytes()).status().message(), HasSubstr("expected at most 1024"));
+}
+
 TEST(TokenizerImage, refusesOtherVersions) {
   AlignedImage image(build(smallData()));
   image.header().version = 2;

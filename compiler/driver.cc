@@ -204,6 +204,11 @@ void addWarnings(const import::ModelSpec& spec, const Sizes& sizes, CompileRepor
                                      spec.trainedContext,
                                      " tokens will be poor; --max-prompt-len and --min-response-len set the room"));
   }
+  if (!spec.unusedTensors.empty()) {
+    report.warnings.push_back(concat("the model has ", spec.unusedTensors.size(),
+                                     " tensors that its architecture does not use, the first is ",
+                                     spec.unusedTensors.front()));
+  }
   if (!spec.tokenizerAbsence.empty()) {
     report.warnings.push_back(concat("the blob has no tokenizer: ", spec.tokenizerAbsence));
   }

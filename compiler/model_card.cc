@@ -64,6 +64,7 @@ std::string modelCard(const import::ModelSpec& spec, const Sizes& sizes, const C
   card["ffn"] = spec.ffn;
   card["vocab"] = spec.vocab;
   card["trained_context"] = spec.trainedContext;
+  card["end_ids"] = spec.endIds;
   card["rope"] = ropes(spec);
   card["target"] = options.target;
   card["lanes"] = sizes.lanes;

@@ -25,11 +25,12 @@ struct KvLayout {
 
   /// Packs the first `count` rows of `cache` into `packed`, which has packedBytes(count) bytes.
   void pack(std::span<const std::byte> cache, uint32_t count, std::span<std::byte> packed) const;
-  /// Writes rows [first, last) of `packed`, which holds `count` >= `last` rows, to the same rows of `cache`.
+  /// Rows [first, last).
   struct Range {
     uint32_t first = 0;
     uint32_t last = 0;
   };
+  /// Writes rows `range` of `packed`, which holds `count` >= `range.last` rows, to the same rows of `cache`.
   void unpack(std::span<const std::byte> packed, uint32_t count, Range range, std::span<std::byte> cache) const;
   /// Copies the first `count` rows of one cache to another.
   void copy(std::span<const std::byte> from, uint32_t count, std::span<std::byte> to) const;

@@ -45,7 +45,7 @@ class Model {
   const ModelLimits& limits() const { return limits_; }
   const blob::Blob& blob() const { return *blob_; }
   const VariantTable& variants() const { return variants_; }
-  /// The rope of each layer's keys; empty when the model card does not tell.
+  /// The ropes of the layers' keys, in order; empty when the model card does not tell.
   const std::vector<LayerRope>& ropes() const { return ropes_; }
   runtime::Device& device() { return *device_; }
   runtime::ProgramId program() const { return program_; }

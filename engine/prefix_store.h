@@ -40,6 +40,7 @@ class PrefixStore {
   /// Counts as a use of what it finds.
   Match find(std::span<const int32_t> ids);
 
+  const Model& model() const { return *model_; }
   /// Stored prefixes, and their bytes.
   uint32_t size() const { return static_cast<uint32_t>(prefixes_.size()); }
   uint64_t bytes() const { return bytes_; }

@@ -86,7 +86,10 @@ TEST_P(PrefixStoreTest, RefusesWhatItCannotHold) {
   EXPECT_EQ(prefixes.save(*session, 0).code(), Code::kInvalidArgument);
   EXPECT_EQ(prefixes.save(*session, 21).code(), Code::kOutOfRange);
   EXPECT_EQ(prefixes.save(*session, 11).code(), Code::kResourceExhausted);
-  EXPECT_EQ(prefixes.save(*open(), 1).code(), Code::kInvalidArgument);
+  const auto stranger = open();
+  EXPECT_EQ(prefixes.save(*stranger, 1).code(), Code::kInvalidArgument);
+  EXPECT_EQ(stranger->prompt(cts::someIds(5), {.progress = {}, .prefixes = &prefixes}).status().code(),
+            Code::kInvalidArgument);
   EXPECT_TRUE(prefixes.save(*session, 10).isOk());
   EXPECT_EQ(prefixes.save(*session, 11).code(), Code::kResourceExhausted);
   EXPECT_EQ(prefixes.find(cts::someIds(10)).tokens, 10U);

@@ -12,15 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-struct CardRope {
-  uint64_t firstLayer = 0;
-  uint64_t layers = 0;
-  LayerRope rope;
-};
-
 Status wrong(std::string_view what) { return corrupt(concat("the rope of the model card ", what)); }
 
-Result<CardRope> readRope(const json& object, const blob::ProgramHeader& header) {
+Result<LayerRope> readRope(const json& object, const blob::ProgramHeader& header) {
   if (!object.is_object()) return wrong("is no list of objects");
   const auto number = [&](const char* key) -> uint64_t {
     const auto found = object.find(key);
@@ -28,8 +22,9 @@ Result<CardRope> readRope(const json& object, const blob::ProgramHeader& header)
   };
   const auto pairing = object.find("pairing");
   const auto frequencies = object.find("frequencies");
-  CardRope result{.firstLayer = number("first_layer"), .layers = number("layers"), .rope = {}};
-  if (result.firstLayer > header.layers || result.layers > header.layers - result.firstLayer) {
+  const uint64_t firstLayer = number("first_layer");
+  const uint64_t layers = number("layers");
+  if (firstLayer > header.layers || layers == 0 || layers > header.layers - firstLayer) {
     return wrong("names layers that the model does not have");
   }
   const uint64_t dims = number("dims");
@@ -40,14 +35,18 @@ Result<CardRope> readRope(const json& object, const blob::ProgramHeader& header)
   if (frequencies == object.end() || !frequencies->is_array() || frequencies->size() != dims / 2) {
     return wrong("has no list of dims / 2 frequencies");
   }
-  result.rope.isInterleaved = *pairing == "interleaved";
-  result.rope.dims = static_cast<uint32_t>(dims);
+  LayerRope rope{.firstLayer = static_cast<uint32_t>(firstLayer),
+                 .layers = static_cast<uint32_t>(layers),
+                 .isInterleaved = *pairing == "interleaved",
+                 .dims = static_cast<uint32_t>(dims),
+                 .frequencies = {}};
+  rope.frequencies.reserve(frequencies->size());
   for (const json& value : *frequencies) {
     const double frequency = value.is_number() ? value.get<double>() : NAN;
     if (!(std::abs(frequency) <= 1e6)) return wrong("has a frequency that is no number or above 1e6");
-    result.rope.frequencies.push_back(static_cast<float>(frequency));
+    rope.frequencies.push_back(static_cast<float>(frequency));
   }
-  return result;
+  return rope;
 }
 
 template <typename Load, typename Store>
@@ -72,12 +71,14 @@ Result<std::vector<LayerRope>> ropesOfCard(std::string_view card, const blob::Pr
   const auto list = object.find("rope");
   if (list == object.end()) return ropes;
   if (!list->is_array()) return wrong("is no list");
+  uint32_t layers = 0;
   for (const json& element : *list) {
-    FIRN_ASSIGN_OR_RETURN(const CardRope rope, readRope(element, header));
-    if (rope.firstLayer != ropes.size()) return wrong("does not name the layers in order");
-    ropes.insert(ropes.end(), rope.layers, rope.rope);
+    FIRN_ASSIGN_OR_RETURN(LayerRope rope, readRope(element, header));
+    if (rope.firstLayer != layers) return wrong("does not name the layers in order");
+    layers += rope.layers;
+    ropes.push_back(std::move(rope));
   }
-  if (ropes.size() != header.layers) return wrong("does not name every layer");
+  if (layers != header.layers) return wrong("does not name every layer");
   return ropes;
 }
 

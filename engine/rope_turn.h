@@ -21,15 +21,17 @@
 
 namespace firn::engine {
 
-/// The rope of one layer's keys.
+/// The rope of the keys of some layers.
 struct LayerRope {
+  uint32_t firstLayer = 0;
+  uint32_t layers = 0;             ///< [firstLayer, firstLayer + layers) turn alike
   bool isInterleaved = false;      ///< pairs are (2i, 2i + 1), else (i, i + dims / 2)
   uint32_t dims = 0;               ///< turned width of a head
   std::vector<float> frequencies;  ///< dims / 2
 };
 
-/// The ropes of all layers, from the key "rope" of a model card. Empty when the card has none. corrupt when it
-/// contradicts the program's header.
+/// The ropes of all layers in order, each layer in one of them, from the key "rope" of a model card. Empty when the
+/// card has none. corrupt when it contradicts the program's header. Takes memory in proportion to the card.
 Result<std::vector<LayerRope>> ropesOfCard(std::string_view card, const blob::ProgramHeader& header);
 
 /// cos and sin of one turn; made once per rope and distance.

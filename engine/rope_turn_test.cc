@@ -23,11 +23,26 @@ TEST(RopesOfCard, ReadsEveryLayer) {
                  {"first_layer": 2, "layers": 1, "pairing": "interleaved", "dims": 2, "frequencies": [0.5]}])"),
       headerOf(3, 8));
   ASSERT_TRUE(ropes.isOk()) << ropes.status().toString();
-  ASSERT_EQ(ropes->size(), 3U);
-  EXPECT_EQ((*ropes)[1].frequencies, (std::vector<float>{1, 0.25}));
-  EXPECT_FALSE((*ropes)[1].isInterleaved);
-  EXPECT_TRUE((*ropes)[2].isInterleaved);
-  EXPECT_EQ((*ropes)[2].dims, 2U);
+  ASSERT_EQ(ropes->size(), 2U);
+  EXPECT_EQ((*ropes)[0].layers, 2U);
+  EXPECT_EQ((*ropes)[0].frequencies, (std::vector<float>{1, 0.25}));
+  EXPECT_FALSE((*ropes)[0].isInterleaved);
+  EXPECT_EQ((*ropes)[1].firstLayer, 2U);
+  EXPECT_TRUE((*ropes)[1].isInterleaved);
+  EXPECT_EQ((*ropes)[1].dims, 2U);
+}
+
+TEST(RopesOfCard, ManyLayersOfOneRopeTakeItOnce) {
+  const uint32_t dims = 1 << 12;
+  std::string frequencies = "1";
+  for (uint32_t i = 1; i < dims / 2; ++i) frequencies += ",0";
+  const auto ropes = ropesOfCard(
+      cardOf(R"([{"first_layer": 0, "layers": 16777216, "pairing": "half_split", "dims": 4096, "frequencies": [)" +
+             frequencies + "]}]"),
+      headerOf(1 << 24, dims));
+  ASSERT_TRUE(ropes.isOk()) << ropes.status().toString();
+  ASSERT_EQ(ropes->size(), 1U);
+  EXPECT_EQ(ropes->front().layers, 1U << 24);
 }
 
 TEST(RopesOfCard, NoneIsNoError) {
@@ -47,6 +62,7 @@ TEST(RopesOfCard, RefusesWhatContradictsTheProgram) {
           R"([{"first_layer": 1, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]}])",
           R"([{"first_layer": 0, "layers": 3, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]}])",
           R"([{"first_layer": 0, "layers": 18446744073709551615, "pairing": "half_split", "dims": 4, "frequencies": [1, 1]}])",
+          R"([{"first_layer": 0, "layers": 0, "pairing": "half_split", "dims": 4, "frequencies": [1, 1]}])",
           R"([{"first_layer": 0, "layers": 2, "pairing": "other", "dims": 4, "frequencies": [1, 0.25]}])",
           R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 10, "frequencies": [1, 1, 1, 1, 1]}])",
           R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 3, "frequencies": [1]}])",

@@ -119,6 +119,9 @@ uint32_t Session::restore(std::span<const int32_t> ids, uint32_t cached, PrefixS
 
 Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const PromptOptions& options) {
   FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0));
+  if (options.prefixes != nullptr && &options.prefixes->model() != model_.get()) {
+    return invalidArgument("the prefix store is of another model than the session");
+  }
   const auto start = Clock::now();
   times_ = {};
   // The last token is always computed: its logits are not kept.
@@ -303,7 +306,10 @@ Status Session::load(const std::string& path) {
     adopt(view.ids, view.exactTokens);
     return Status::ok();
   };
-  return loaded().withPlace(path);
+  Status status = loaded();
+  // What the system says of a file names it already.
+  if (status.isOk() || status.message().find(path) != std::string::npos) return status;
+  return status.withPlace(path);
 }
 
 }  // namespace firn::engine

@@ -58,8 +58,8 @@ class Session {
 
   /// Makes `ids` the content of the session, with the longest common prefix of the cached ids and `ids` kept and only
   /// the rest computed; of an identical prompt the last position is. The logits are the same bits as those of a fresh
-  /// session. A longer prefix in the store is copied from there. Errors as of prefill, before any work; cancelled: the
-  /// tokens of the finished chunks stay.
+  /// session. A longer prefix in the store is copied from there. Errors as of prefill, and invalid_argument (a store of
+  /// another model), before any work; cancelled: the tokens of the finished chunks stay.
   Result<Prompted> prompt(std::span<const int32_t> ids, const PromptOptions& options);
   Result<Prompted> prompt(std::span<const int32_t> ids) { return prompt(ids, {}); }
 

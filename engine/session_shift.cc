@@ -40,14 +40,16 @@ Status Session::truncate(uint32_t first, uint32_t last) {
   const blob::ProgramHeader& header = model_->blob().header();
   const uint32_t moved = position_ - last;
   const uint32_t kvHeads = header.kvHeads;
+  auto rope = model_->ropes().begin();
   for (uint32_t head = 0; head < layout_.heads; ++head) {
     const auto rows = cache_.subspan(layout_.offset(head, first), moved * layout_.rowBytes);
     std::memmove(rows.data(), cache_.data() + layout_.offset(head, last), rows.size());
     const bool isKey = head / kvHeads % 2 == 0;
     if (!isKey) continue;
-    const LayerRope& rope = model_->ropes()[head / kvHeads / 2];
-    if (head % kvHeads == 0) turn_.set(rope, last - first);
-    turn_.apply(rope, rows, header.kvType, header.headDim);
+    const uint32_t layer = head / kvHeads / 2;
+    if (layer == rope->firstLayer + rope->layers) ++rope;
+    if (layer == rope->firstLayer && head % kvHeads == 0) turn_.set(*rope, last - first);
+    turn_.apply(*rope, rows, header.kvType, header.headDim);
   }
   ids_.erase(ids_.begin() + first, ids_.begin() + last);
   exactTokens_ = std::min(exactTokens_, first);

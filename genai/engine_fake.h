@@ -27,35 +27,41 @@ class EngineFake : public TextEngine {
   Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
     if (ids.empty()) return invalidArgument("prompt has no tokens");
     if (ids.size() > limits_.maxPromptTokens) {
-      return invalidArgument("prompt has " + std::to_string(ids.size()) + " tokens, the limit is " +
-                             std::to_string(limits_.maxPromptTokens));
+      return outOfRange("prompt has " + std::to_string(ids.size()) + " tokens, the limit is " +
+                        std::to_string(limits_.maxPromptTokens));
     }
+    FIRN_RETURN_IF_ERROR(checkIds(ids));
     const auto limit = static_cast<ptrdiff_t>(std::min(tokens_.size(), ids.size() - 1));
     cachedTokens_ =
         static_cast<uint32_t>(std::mismatch(ids.begin(), ids.begin() + limit, tokens_.begin()).first - ids.begin());
     tokens_.assign(ids.begin(), ids.end());
-    return logitsOf(ids);
+    return logits();
   }
 
   Result<std::span<const float>> decode(int32_t id) override {
     if (tokens_.size() >= limits_.kvRows) {
       return resourceExhausted("all " + std::to_string(limits_.kvRows) + " rows are in use");
     }
+    FIRN_RETURN_IF_ERROR(checkIds(std::span(&id, 1)));
     tokens_.push_back(id);
-    return logitsOf(std::span(&id, 1));
+    return logits();
   }
 
   /// Every token run so far.
   const std::vector<int32_t>& tokens() const { return tokens_; }
 
  private:
-  Result<std::span<const float>> logitsOf(std::span<const int32_t> added) {
-    for (const int32_t id : added) {
+  Status checkIds(std::span<const int32_t> ids) const {
+    for (const int32_t id : ids) {
       if (id < 0 || static_cast<uint32_t>(id) >= limits_.vocab) return outOfRange("token id " + std::to_string(id));
     }
+    return Status::ok();
+  }
+
+  std::span<const float> logits() {
     logits_.assign(limits_.vocab, 0.0F);
     logits_[static_cast<size_t>(next_(tokens_))] = 8.0F;
-    return std::span<const float>(logits_);
+    return logits_;
   }
 
   EngineLimits limits_;

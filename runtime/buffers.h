@@ -20,7 +20,9 @@ Result<PageBuffer> allocateDeviceMemory(uint64_t bytes);
 /// Buffers by id; ids are never used twice. One thread at a time.
 class BufferTable {
  public:
+  /// Zeroed memory of the host, by allocateDeviceMemory; resource_exhausted when it is refused.
   Result<BufferId> alloc(uint64_t bytes);
+  /// invalid_argument for an unknown id.
   Status free(BufferId id);
   /// The bytes of a buffer; invalid_argument for an unknown id. Allocates nothing when it succeeds.
   Result<std::span<std::byte>> find(BufferId id);

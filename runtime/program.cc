@@ -55,23 +55,27 @@ Status Program::resolveTasks(const TaskTable& table) {
   tasks_.reserve(blob_->tasks().size());
   for (const blob::TaskRecord& record : blob_->tasks()) {
     const auto op = static_cast<blob::TaskOp>(record.op);
-    const std::string name = std::string(blob_->string(record.name)) + " (" + std::string(blob::taskOpName(op)) + ")";
+    const auto name = [&] {
+      return std::string(blob_->string(record.name)) + " (" + std::string(blob::taskOpName(op)) + ")";
+    };
     const TaskFunction function = table.find(op);
     if (function == nullptr) {
-      return unsupported(blob_->path() + ": task " + std::to_string(tasks_.size()) + ", " + name + ", op " +
+      return unsupported(blob_->path() + ": task " + std::to_string(tasks_.size()) + ", " + name() + ", op " +
                          std::to_string(record.op) + ": device " + std::string(table.device) +
                          " has no such op; compile the model for this device");
     }
     const auto [row, isNew] = rows.try_emplace({record.name, record.op}, profileNames_.size());
-    if (isNew) profileNames_.push_back(name);
+    if (isNew) profileNames_.push_back(name());
     tasks_.push_back({.run = function,
                       .kernels = table.kernels,
                       .operands = operands_.data() + record.firstOperand,
                       .attrs = blob_->attrs().data() + record.firstAttr,
                       .operandCount = record.operandCount,
                       .profileRow = row->second});
-    if (table.check != nullptr)
-      FIRN_RETURN_IF_ERROR(table.check(op, tasks_.back()).withPlace(blob_->path() + ": task " + name));
+    if (table.check == nullptr) continue;
+    if (const Status checked = table.check(op, tasks_.back()); !checked.isOk()) {
+      return checked.withPlace(blob_->path() + ": task " + name());
+    }
   }
   ranges_.reserve(blob_->laneRanges().size());
   for (const blob::LaneRange& range : blob_->laneRanges()) {

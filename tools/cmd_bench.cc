@@ -41,7 +41,7 @@ std::vector<int32_t> randomIds(uint32_t count, uint32_t vocab, genai::Pcg32& ran
 Result<double> timePrefill(engine::Session& session, std::span<const int32_t> ids) {
   FIRN_RETURN_IF_ERROR(session.rewind(0));
   const Clock::time_point start = Clock::now();
-  const auto logits = session.prefill(ids);
+  const auto logits = session.prefill(ids, [](uint32_t, uint32_t) { return !interrupted().load(); });
   if (!logits) return logits.status();
   return secondsSince(start);
 }

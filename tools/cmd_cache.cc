@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quote.h"
 #include "blob/names.h"
 #include "blob/reader.h"
 
@@ -21,7 +22,7 @@ std::string describe(const std::string& path) {
   const std::string name = card.is_object() && card.contains("name") && card["name"].is_string()
                                ? card["name"].get<std::string>()
                                : "unnamed";
-  return name + ", " + std::string(blob::targetName(blob->ident().target)) + ", " +
+  return printableText(name) + ", " + std::string(blob::targetName(blob->ident().target)) + ", " +
          std::to_string(blob->ident().lanes) + " threads, prompt " + std::to_string(blob->header().maxPromptTokens) +
          " + response " + std::to_string(blob->header().minResponseTokens) + " tokens";
 }
@@ -30,7 +31,7 @@ Status list() {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t total = 0;
   for (const CacheFile& file : files) {
-    std::printf("%10.1f MB  %s  %s\n", static_cast<double>(file.bytes) * 1e-6, file.path.c_str(),
+    std::printf("%10.1f MB  %s  %s\n", static_cast<double>(file.bytes) * 1e-6, printablePath(file.path).c_str(),
                 describe(file.path).c_str());
     total += file.bytes;
   }

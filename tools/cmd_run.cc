@@ -58,6 +58,18 @@ std::string jsonResult(const genai::GenerateResult& result, const OpenModel& ope
   return object.dump();
 }
 
+/// What ends an answer where the blob has no tokenizer: of the model card (compiler/model_card.h).
+std::vector<int32_t> endIdsOfCard(const blob::Blob& blob) {
+  const nlohmann::json card = nlohmann::json::parse(blob.card(), nullptr, /*allow_exceptions=*/false);
+  const auto list = card.is_object() ? card.find("end_ids") : card.end();
+  std::vector<int32_t> ids;
+  if (list == card.end() || !list->is_array()) return ids;
+  for (const nlohmann::json& id : *list) {
+    if (id.is_number_unsigned() && id < blob.header().vocab) ids.push_back(id.get<int32_t>());
+  }
+  return ids;
+}
+
 Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Session& session,
                                            const genai::Tokenizer* tokenizer) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, tokenizer));
@@ -70,6 +82,7 @@ Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Se
   generate.maxTokens = options.maxTokens;
   generate.sampler = {.temperature = options.temperature, .seed = options.seed};
   generate.ignoreEos = options.ignoreEos;
+  if (tokenizer == nullptr) generate.endIds = endIdsOfCard(session.model().blob());
   generate.cancel = &interrupted();
 
   std::optional<ProgressBar> bar;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <iostream>
 
+#include "base/quote.h"
 #include "tools/command.h"
 
 namespace {
@@ -28,7 +29,7 @@ int runFirn(int argc, char** argv) {
   const firn::Status status = action();
   std::cout.flush();
   if (!status.isOk()) {
-    std::cerr << "firn: " << status.toString() << "\n";
+    std::cerr << "firn: " << firn::printableText(status.toString()) << "\n";
     return firn::tools::exitCode(status);
   }
   if (!std::cout) {

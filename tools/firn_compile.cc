@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/quote.h"
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "tools/command.h"
@@ -109,11 +110,13 @@ int runCompile(int argc, char** argv) {
   CompileReport report;
   firn::Status status = compileWithProgress(request, report);
   if (!status.isOk()) {
-    std::cerr << "firn-compile: " << status.toString() << "\n";
+    std::cerr << "firn-compile: " << firn::printableText(status.toString()) << "\n";
     return firn::tools::exitCode(status);
   }
   if (!request.quiet) {
-    for (const std::string& warning : report.warnings) std::cerr << "firn-compile: note: " << warning << "\n";
+    for (const std::string& warning : report.warnings) {
+      std::cerr << "firn-compile: note: " << firn::printableText(warning) << "\n";
+    }
   }
   if (request.json) {
     printJson(request, report);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <system_error>
 
 #include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/cpus.h"
 #include "base/hash.h"
 #include "compiler/compiler_id.h"
@@ -86,20 +86,18 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   return arguments;
 }
 
-/// A file that a killed compile left: no compile takes a day.
-bool isLeftover(const CacheFile& file) {
-  constexpr int64_t kDaySeconds = 24 * 60 * 60;
-  return fs::path(file.path).extension() == kTemporarySuffix && std::time(nullptr) - file.lastUse > kDaySeconds;
-}
+/// What a compile writes before it is whole; another process may be writing it now.
+bool isTemporary(const CacheFile& file) { return fs::path(file.path).extension() == kTemporarySuffix; }
 
-/// Removes leftovers, and the least recently used blobs beyond the limit, never `keep`.
+/// Removes what killed compiles left, and the least recently used blobs beyond the limit, never `keep`.
 Status trimCache(const std::string& keep) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t total = 0;
   for (const CacheFile& file : files) {
     total += file.bytes;
+    const bool isOld = !isTemporary(file) && total > kCacheLimitBytes && file.path != keep;
     std::error_code ignored;  // another process may have removed it first
-    if (isLeftover(file) || (total > kCacheLimitBytes && file.path != keep)) fs::remove(file.path, ignored);
+    if (isOld || isAbandonedTemporary(file.path)) fs::remove(file.path, ignored);
   }
   return Status::ok();
 }
@@ -142,6 +140,7 @@ Result<uint64_t> clearCache() {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t freed = 0;
   for (const CacheFile& file : files) {
+    if (isTemporary(file) && !isAbandonedTemporary(file.path)) continue;
     std::error_code error;
     fs::remove(file.path, error);
     if (error) return ioError("cannot remove " + file.path + ": " + error.message());

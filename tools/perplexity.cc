@@ -28,17 +28,34 @@ double divergence(std::span<const float> p, std::span<const float> q) {
   return sum;
 }
 
-Status checkWindow(const engine::Session& session, size_t ids, const PerplexityOptions& options) {
+/// The last id of a window is predicted but never run, so no session looks at it.
+Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab) {
+      return outOfRange("token " + std::to_string(i) + " of the text is " + std::to_string(ids[i]) +
+                        ": the model's vocabulary has " + std::to_string(vocab) +
+                        " ids; the tokenizer is of another model");
+    }
+  }
+  return Status::ok();
+}
+
+Status checkWindow(const engine::Session& session, std::span<const int32_t> ids, const PerplexityOptions& options) {
   const uint32_t limit = session.model().limits().maxPromptTokens;
   if (options.window < 4 || options.window % 2 != 0 || options.window > limit) {
     return invalidArgument("a window of " + std::to_string(options.window) +
                            " tokens: expected an even number from 4 to " + std::to_string(limit) + " (max_prompt_len)");
   }
-  if (ids < options.window) {
-    return invalidArgument("the text has " + std::to_string(ids) + " tokens, less than one window of " +
+  if (ids.size() < options.window) {
+    return invalidArgument("the text has " + std::to_string(ids.size()) + " tokens, less than one window of " +
                            std::to_string(options.window));
   }
-  return Status::ok();
+  FIRN_RETURN_IF_ERROR(checkIds(ids, session.model().limits().vocab));
+  if (options.reference == nullptr || options.klWindows == 0) return Status::ok();
+  const uint32_t vocab = options.reference->model().limits().vocab;
+  if (vocab == session.model().limits().vocab) return Status::ok();
+  return invalidArgument("the reference has a vocabulary of " + std::to_string(vocab) + ", the model of " +
+                         std::to_string(session.model().limits().vocab) + ": their answers cannot be compared");
 }
 
 /// The logits of every scored position of one window, row after row.
@@ -67,7 +84,7 @@ double mean(const std::vector<double>& values) {
 
 Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
                                            const PerplexityOptions& options) {
-  FIRN_RETURN_IF_ERROR(checkWindow(session, ids.size(), options));
+  FIRN_RETURN_IF_ERROR(checkWindow(session, ids, options));
   const size_t vocab = session.model().limits().vocab;
   const auto windows = static_cast<uint32_t>(std::min<size_t>(ids.size() / options.window, options.maxWindows));
   const size_t first = options.window / 2;

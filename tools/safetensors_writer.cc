@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/align.h"
+
 namespace firn::tools {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
@@ -18,7 +20,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::string& path, con
   const nlohmann::json header = {
       {name, {{"dtype", "F32"}, {"shape", {rows, columns}}, {"data_offsets", {0, writer.missing_ * sizeof(float)}}}}};
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // data begins 8-byte aligned
+  text.resize(roundUp(text.size(), 8), ' ');  // data begins 8-byte aligned
   const uint64_t length = text.size();
   FIRN_RETURN_IF_ERROR(writer.file_.append(std::as_bytes(std::span(&length, 1))));
   FIRN_RETURN_IF_ERROR(writer.file_.append(std::as_bytes(std::span(text))));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/concat.h"
 #include "compiler/blob_emit/emit.h"
@@ -15,6 +16,11 @@ uint64_t numberOf(mlir::DictionaryAttr dictionary, llvm::StringRef key) {
   return attr ? static_cast<uint64_t>(attr.getInt()) : 0;
 }
 
+std::optional<DType> kvTypeOf(task::ProgramOp op) {
+  auto name = op.getModel().getAs<mlir::StringAttr>("kv_type");
+  return name ? task::dtypeFromName(name.getValue()) : std::nullopt;
+}
+
 void emitHeader(task::ProgramOp op, blob::ProgramHeader& header) {
   mlir::DictionaryAttr model = op.getModel();
   auto number = [&](llvm::StringRef key) { return static_cast<uint32_t>(numberOf(model, key)); };
@@ -27,8 +33,7 @@ void emitHeader(task::ProgramOp op, blob::ProgramHeader& header) {
   header.maxPromptTokens = number("max_prompt_tokens");
   header.minResponseTokens = number("min_response_tokens");
   header.kvRows = number("kv_rows");
-  auto kvType = model.getAs<mlir::StringAttr>("kv_type");
-  header.kvType = kvType ? task::dtypeFromName(kvType.getValue()).value_or(DType::kF32) : DType::kF32;
+  header.kvType = *kvTypeOf(op);
   mlir::DictionaryAttr memory = op.getMemoryAttr();
   header.kvBytes = numberOf(memory, "kv_bytes");
   header.scratchBytes = numberOf(memory, "scratch_bytes");
@@ -38,7 +43,7 @@ void emitHeader(task::ProgramOp op, blob::ProgramHeader& header) {
 /// What operand `base` names by number.
 uint16_t baseOf(task::OperandAttr operand, const llvm::StringMap<uint16_t>& params) {
   if (operand.getSpace() == blob::Space::kSymbol) {
-    return static_cast<uint16_t>(task::symbolFromName(operand.getBase()).value_or(blob::SymbolKind::kIds));
+    return static_cast<uint16_t>(*task::symbolFromName(operand.getBase()));
   }
   auto found = params.find(operand.getBase());
   return found == params.end() ? blob::kNoBase : found->second;
@@ -75,8 +80,7 @@ void emitTask(task::RunOp run, const llvm::StringMap<uint16_t>& params, blob::Pr
   if (mlir::ArrayAttr values = run.getValuesAttr()) {
     for (mlir::Attribute value : values) attrs.push_back(valueOf(value));
   }
-  blob::TaskOp op = task::taskOpFromName(run.getOp()).value_or(blob::TaskOp{});
-  program.addTask({op, view(run.getName()), operands, attrs});
+  program.addTask({*task::taskOpFromName(run.getOp()), view(run.getName()), operands, attrs});
 }
 
 uint32_t emitBody(task::BodyOp body, blob::Program& program) {
@@ -109,6 +113,32 @@ Status checkScheduled(task::ProgramOp op) {
   return isScheduled ? Status::ok() : internalError("the program has memory without an address: run schedule first");
 }
 
+/// Every name has its number in the blob, and every count fits its field.
+Status checkNames(task::ProgramOp op) {
+  if (!kvTypeOf(op)) return internalError("the program has no KV type, or an unknown one");
+  Status status;
+  auto refuse = [&](llvm::StringRef what, llvm::StringRef name, std::string_view why) {
+    if (status.isOk()) status = internalError(concat(view(what), " ", view(name), " ", why));
+  };
+  op.walk([&](task::RunOp run) {
+    if (!task::taskOpFromName(run.getOp())) refuse("task", run.getName(), "is of an unknown op");
+    if (run.getArgs().size() > UINT16_MAX) refuse("task", run.getName(), "has more operands than a blob can hold");
+    for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
+      bool isNamed = operand.getSpace() == blob::Space::kSymbol;
+      if (isNamed && !task::symbolFromName(operand.getBase())) refuse("task", run.getName(), "names an unknown symbol");
+    }
+  });
+  op.walk([&](task::BodyOp body) {
+    if (body.getParams().size() >= blob::kNoBase) {
+      refuse("body", body.getSymName(), "has more params than a blob can hold");
+    }
+  });
+  op.walk([&](task::EntryOp entry) {
+    if (!task::entryKindFromName(entry.getKind())) refuse("entry", entry.getSymName(), "is of an unknown kind");
+  });
+  return status;
+}
+
 /// The symbols of an entry follow from its kind and sizes; those that the program names must be the same.
 Status checkSymbols(task::EntryOp entry, const blob::Program& program, uint32_t index) {
   const blob::EntryRecord& record = program.entries[index];
@@ -133,14 +163,15 @@ Result<blob::Program> emitProgram(mlir::ModuleOp module) {
   if (!llvm::hasSingleElement(programs)) return internalError("the module holds no single task.program");
   task::ProgramOp op = *programs.begin();
   FIRN_RETURN_IF_ERROR(checkScheduled(op));
+  FIRN_RETURN_IF_ERROR(checkNames(op));
   blob::Program program;
   emitHeader(op, program.header);
   llvm::StringMap<uint32_t> bodies;
   for (auto body : op.getBody().getOps<task::BodyOp>()) bodies[body.getSymName()] = emitBody(body, program);
   for (auto entry : op.getBody().getOps<task::EntryOp>()) {
-    auto kind = task::entryKindFromName(entry.getKind()).value_or(blob::EntryKind::kHead);
     uint32_t index =
-        program.beginEntry(kind, static_cast<uint32_t>(entry.getRows()), static_cast<uint32_t>(entry.getContextRows()));
+        program.beginEntry(*task::entryKindFromName(entry.getKind()), static_cast<uint32_t>(entry.getRows()),
+                           static_cast<uint32_t>(entry.getContextRows()));
     program.entries[index].scratchBytes = entry.getScratch().value_or(0);
     program.entries[index].predictedPicoseconds = entry.getPicoseconds().value_or(0);
     program.addStandardSymbols();

@@ -18,7 +18,6 @@ namespace firn::import {
 namespace {
 
 // Far above every published model, far below what overflows 32-bit arithmetic on sizes.
-constexpr uint32_t kMostLayers = 1024;
 constexpr uint32_t kMostEmbed = 1U << 16;
 constexpr uint32_t kMostHeads = 1024;
 constexpr uint32_t kMostHeadDim = 1024;
@@ -73,7 +72,7 @@ Status readVocab(const ArchitectureKeys& keys, const GgufFile& file, ModelSpec* 
 }
 
 Status readHyperParameters(const ArchitectureKeys& keys, const GgufFile& file, ModelSpec* spec) {
-  FIRN_ASSIGN_OR_RETURN(const uint32_t layers, keys.count("block_count", kMostLayers));
+  FIRN_ASSIGN_OR_RETURN(const uint32_t layers, keys.count("block_count", kMaxLayers));
   FIRN_ASSIGN_OR_RETURN(spec->embed, keys.count("embedding_length", kMostEmbed));
   FIRN_ASSIGN_OR_RETURN(spec->ffn, keys.layerCount("feed_forward_length", layers, kMostFfn));
   if (keys.has("context_length")) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/align.h"
 #include "base/quote.h"
 
 namespace firn::import {
@@ -275,7 +276,7 @@ Status Parser::readShape(const std::string& place, GgufTensor* tensor, uint64_t*
 // Cuts the views of all tensors and checks that their data lies in the file and does not overlap.
 Status Parser::placeTensors() {
   if (out_.tensors.empty()) return Status::ok();
-  const uint64_t dataStart = (at_ + alignment_ - 1) / alignment_ * alignment_;
+  const uint64_t dataStart = roundUp(uint64_t{at_}, alignment_);
   const uint64_t dataBytes = dataStart <= file_.size() ? file_.size() - dataStart : 0;
   std::vector<uint32_t> order(extents_.size());
   for (uint32_t i = 0; i < order.size(); ++i) {

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <new>
 #include <sstream>
@@ -64,13 +63,11 @@ std::string hexOf(std::string_view text) {
   return out;
 }
 
-/// The refusal of `file`: within a second and 64 MiB; "accepted" if there is none.
+/// The refusal of `file`, within 64 MiB; "accepted" if there is none. The time limit of the tests holds it to an end.
 std::string refusal(const ByteVector& file) {
-  const auto start = std::chrono::steady_clock::now();
   const uint64_t before = allocatedBytes;
   const Result<GgufFile> result = GgufFile::fromMemory(file, "case.gguf");
   EXPECT_LT(allocatedBytes - before, 64ULL << 20);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
   if (result.isOk()) return "accepted";
   EXPECT_THAT(result.status().message(), HasSubstr("case.gguf: "));
   return result.status().toString();

@@ -1,5 +1,6 @@
 #include "compiler/import/gguf_tokenizer.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -56,13 +57,16 @@ Status readTypes(const GgufFile& file, TokenizerData* data) {
   return Status::ok();
 }
 
+constexpr std::string_view kEosKey = "tokenizer.ggml.eos_token_id";
+constexpr std::string_view kOtherEndKeys[] = {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+
 Status readIds(const GgufFile& file, TokenizerData* data) {
   const size_t tokens = data->tokens.size();
   FIRN_ASSIGN_OR_RETURN(data->bosId, readId(file, "tokenizer.ggml.bos_token_id", tokens));
-  FIRN_ASSIGN_OR_RETURN(data->eosId, readId(file, "tokenizer.ggml.eos_token_id", tokens));
+  FIRN_ASSIGN_OR_RETURN(data->eosId, readId(file, kEosKey, tokens));
   FIRN_ASSIGN_OR_RETURN(data->unknownId, readId(file, "tokenizer.ggml.unknown_token_id", tokens));
   FIRN_ASSIGN_OR_RETURN(data->padId, readId(file, "tokenizer.ggml.padding_token_id", tokens));
-  for (const std::string_view key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+  for (const std::string_view key : kOtherEndKeys) {
     FIRN_ASSIGN_OR_RETURN(const std::optional<uint32_t> id, readId(file, key, tokens));
     if (id) data->endIds.push_back(*id);
   }
@@ -70,6 +74,15 @@ Status readIds(const GgufFile& file, TokenizerData* data) {
 }
 
 }  // namespace
+
+Result<std::vector<uint32_t>> importGgufEndIds(const GgufFile& file, uint32_t vocab) {
+  std::vector<uint32_t> ids;
+  for (const std::string_view key : {kEosKey, kOtherEndKeys[0], kOtherEndKeys[1]}) {
+    FIRN_ASSIGN_OR_RETURN(const std::optional<uint32_t> id, readId(file, key, vocab));
+    if (id && std::ranges::find(ids, *id) == ids.end()) ids.push_back(*id);
+  }
+  return ids;
+}
 
 Result<std::vector<std::byte>> importGgufTokenizer(const GgufFile& file) {
   FIRN_ASSIGN_OR_RETURN(const std::optional<std::string_view> model, file.getString("tokenizer.ggml.model"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/status.h"
@@ -13,5 +14,9 @@ namespace firn::import {
 /// that firn does not read, corrupt when its parts contradict each other.
 /// Generation ends at the eos, eot and eom keys' tokens and at the known end-of-turn tokens of the vocabulary.
 Result<std::vector<std::byte>> importGgufTokenizer(const GgufFile& file);
+
+/// The ids of the eos, eot and eom keys, each once: what ends an answer where firn does not read the tokenizer. corrupt
+/// when one is not below `vocab`.
+Result<std::vector<uint32_t>> importGgufEndIds(const GgufFile& file, uint32_t vocab);
 
 }  // namespace firn::import

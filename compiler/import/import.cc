@@ -53,6 +53,7 @@ Result<ModelSpec> importModel(const GgufFile& file) {
   FIRN_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(file));
   FIRN_ASSIGN_OR_RETURN(ModelSpec spec, architecture->import(file));
   FIRN_RETURN_IF_ERROR(readTokenizer(file, &spec));
+  FIRN_ASSIGN_OR_RETURN(spec.endIds, importGgufEndIds(file, spec.vocab));
   FIRN_RETURN_IF_ERROR(readChatTemplate(file, &spec));
   spec.sourceHash = sourceHash(file);
   return spec;

@@ -15,6 +15,9 @@
 
 namespace firn::import {
 
+/// Far above every published model.
+inline constexpr uint32_t kMaxLayers = 1024;
+
 /// A tensor of a source file, as a view of the mapping. Row-major; dims[0] is the slowest (rows N), the last is K.
 struct TensorView {
   std::string name;  ///< name in the file ("blk.0.attn_q.weight")
@@ -84,6 +87,7 @@ struct ModelSpec {
 
   std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when there is none
   std::string tokenizerAbsence;           ///< why the image is empty; empty when it is not
+  std::vector<uint32_t> endIds;           ///< of the keys for end tokens; the image may know more
   std::string chatTemplate;               ///< UTF-8; empty when the file has none
 
   std::vector<std::string> unusedTensors;  ///< of the file, quoted and safe to print, for a warning

@@ -21,7 +21,6 @@ using mlir::Value;
 
 // Large enough for any model, small enough that no product of two of these numbers leaves int64.
 constexpr uint64_t kMaxDim = INT32_MAX;
-constexpr size_t kMaxLayers = 4096;
 
 constexpr const char* kRopeName = "rope.freqs";
 constexpr const char* kWindowRopeName = "rope.window_freqs";
@@ -60,9 +59,9 @@ class GraphBuilder {
       return fail("graph.import_c1",
                   std::string(name) + " is " + std::to_string(value) + ", expected 1 to " + std::to_string(kMaxDim));
     }
-    if (spec_.layers.empty() || spec_.layers.size() > kMaxLayers) {
+    if (spec_.layers.empty() || spec_.layers.size() > import::kMaxLayers) {
       return fail("graph.import_c1", "found " + std::to_string(spec_.layers.size()) + " layers, expected 1 to " +
-                                         std::to_string(kMaxLayers));
+                                         std::to_string(import::kMaxLayers));
     }
     if (spec_.heads % spec_.kvHeads != 0) {
       return fail("graph.import_c1", "heads is " + std::to_string(spec_.heads) + ", expected a multiple of kv_heads " +

@@ -1,5 +1,5 @@
 // Where a model's layers end: the residual stream that the last norm and the head turn into logits.
-// Not here: where its layers begin (fold.cc).
+// Not here: where its layers begin (layers.cc).
 #pragma once
 
 #include "compiler/ir/graph.h"

@@ -7,7 +7,7 @@
 #include "compiler/driver.h"
 #include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
-#include "tests/e2e/recorded.h"
+#include "tests/golden/recorded.h"
 #include "tests/golden/safetensors.h"
 
 namespace firn::e2e {
@@ -93,8 +93,8 @@ TEST_F(CliTest, ADamagedFileOfTheCacheIsCompiledAgain) {
 }
 
 TEST_F(CliTest, RunGivesTheRecordedTokens) {
-  const RecordedModel model = floatModels()[0];
-  const RecordedAnswer answer = recordedAnswer(model);
+  const golden::RecordedModel model = golden::floatModels()[0];
+  const golden::RecordedAnswer answer = golden::recordedAnswer(model);
   std::string ids;
   for (const int32_t id : answer.ids) ids += (ids.empty() ? "" : ",") + std::to_string(id);
   const ordered_json result = firnJson({"run", "tests/data/" + model.model, "--prompt-ids", ids, "--max-tokens", "24",
@@ -209,8 +209,8 @@ TEST_F(CliTest, BenchMeasures) {
 }
 
 TEST_F(CliTest, EvalWritesTheLogitsOfEveryPosition) {
-  const RecordedModel model = quantizedModels()[0];
-  const RecordedAnswer answer = recordedAnswer(model);
+  const golden::RecordedModel model = golden::quantizedModels()[0];
+  const golden::RecordedAnswer answer = golden::recordedAnswer(model);
   writeFile(folder.file("ids.json"), ordered_json(answer.ids).dump());
   const auto logits = [&](const std::string& name, const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {
@@ -224,7 +224,8 @@ TEST_F(CliTest, EvalWritesTheLogitsOfEveryPosition) {
   const std::vector<float> cpu = logits("cpu", {"--device", "cpu"});
   EXPECT_EQ(differenceInBits(logits("step", {"--step"}), cpu), "");
   EXPECT_EQ(differenceInBits(logits("ladder", {"--prefill-chunks", "64", "--contexts", "128"}), cpu), "");
-  EXPECT_LE(largestDifference(logits("reference", {"--device", "reference"}), answer.logits), kRecordedTolerance);
+  EXPECT_LE(golden::largestDifference(logits("reference", {"--device", "reference"}), answer.logits),
+            golden::kRecordedTolerance);
 }
 
 TEST_F(CliTest, EvalMeasuresPerplexityAndDivergence) {

@@ -1,5 +1,5 @@
 // Compiled models for tests: a model of tests/data through the compiler once per set of options, sessions of the blob,
-// and the logits of a prompt. Not here: recorded answers (recorded.h).
+// and the logits of a prompt. Not here: recorded answers (tests/golden/recorded.h).
 #pragma once
 
 #include <cstdint>

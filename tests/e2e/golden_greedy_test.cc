@@ -4,13 +4,13 @@
 
 #include "compiler/import/import.h"
 #include "tests/e2e/compiled_model.h"
-#include "tests/e2e/recorded.h"
 #include "tests/e2e/rounding_noise.h"
+#include "tests/golden/recorded.h"
 
 namespace firn::e2e {
 namespace {
 
-class GoldenGreedyTest : public testing::TestWithParam<RecordedModel> {
+class GoldenGreedyTest : public testing::TestWithParam<golden::RecordedModel> {
  protected:
   /// Feeds the recorded tokens and checks the likeliest one at every step whose margin is above `least`.
   void checkSteps(engine::Session& session, float least) const {
@@ -26,11 +26,11 @@ class GoldenGreedyTest : public testing::TestWithParam<RecordedModel> {
     EXPECT_GT(checked, answer.greedy.size() / 2);
   }
 
-  RecordedAnswer answer = recordedAnswer(GetParam());
+  golden::RecordedAnswer answer = golden::recordedAnswer(GetParam());
 };
 
 TEST_P(GoldenGreedyTest, ReferenceDevice) {
-  checkSteps(*openSession(smallCompile(GetParam().model, "reference")), 2 * kRecordedTolerance);
+  checkSteps(*openSession(smallCompile(GetParam().model, "reference")), 2 * golden::kRecordedTolerance);
 }
 
 TEST_P(GoldenGreedyTest, Cpu) {
@@ -40,8 +40,8 @@ TEST_P(GoldenGreedyTest, Cpu) {
   checkSteps(*openSession(compile), 2 * bound.largest);  // both of two tokens may move
 }
 
-std::string nameOf(const testing::TestParamInfo<RecordedModel>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Models, GoldenGreedyTest, testing::ValuesIn(floatModels()), nameOf);
+std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, GoldenGreedyTest, testing::ValuesIn(golden::floatModels()), nameOf);
 
 }  // namespace
 }  // namespace firn::e2e

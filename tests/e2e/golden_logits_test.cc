@@ -6,22 +6,22 @@
 
 #include "compiler/import/import.h"
 #include "tests/e2e/compiled_model.h"
-#include "tests/e2e/recorded.h"
 #include "tests/e2e/rounding_noise.h"
+#include "tests/golden/recorded.h"
 
 namespace firn::e2e {
 namespace {
 
-class GoldenLogitsTest : public testing::TestWithParam<RecordedModel> {
+class GoldenLogitsTest : public testing::TestWithParam<golden::RecordedModel> {
  protected:
-  RecordedAnswer answer = recordedAnswer(GetParam());
+  golden::RecordedAnswer answer = golden::recordedAnswer(GetParam());
 };
 
 TEST_P(GoldenLogitsTest, ReferenceDevice) {
   const auto session = openSession(smallCompile(GetParam().model, "reference"));
-  EXPECT_LE(largestDifference(chunkLogits(*session, answer.ids), answer.logits), kRecordedTolerance);
+  EXPECT_LE(golden::largestDifference(chunkLogits(*session, answer.ids), answer.logits), golden::kRecordedTolerance);
   need(session->rewind(0));
-  EXPECT_LE(largestDifference(stepLogits(*session, answer.ids), answer.logits), kRecordedTolerance);
+  EXPECT_LE(golden::largestDifference(stepLogits(*session, answer.ids), answer.logits), golden::kRecordedTolerance);
 }
 
 TEST_P(GoldenLogitsTest, Cpu) {
@@ -30,8 +30,8 @@ TEST_P(GoldenLogitsTest, Cpu) {
   const ModelBound bound = boundOfModel(model, answer.ids, compile.activationPlanes);
   const auto session = openSession(compile);
   const std::vector<float> chunks = chunkLogits(*session, answer.ids);
-  const float largest = largestDifference(chunks, answer.logits);
-  const double rms = rmsDifference(chunks, answer.logits);
+  const float largest = golden::largestDifference(chunks, answer.logits);
+  const double rms = golden::rmsDifference(chunks, answer.logits);
   std::printf("largest difference %.4f, bound %.4f; rms %.5f, from %.5f to %.5f\n", static_cast<double>(largest),
               static_cast<double>(bound.largest), rms, bound.rmsAtLeast, bound.rms);
   EXPECT_LE(largest, bound.largest);
@@ -42,8 +42,8 @@ TEST_P(GoldenLogitsTest, Cpu) {
   EXPECT_EQ(differenceInBits(stepLogits(*session, answer.ids), chunks), "");
 }
 
-std::string nameOf(const testing::TestParamInfo<RecordedModel>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Models, GoldenLogitsTest, testing::ValuesIn(allModels()), nameOf);
+std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, GoldenLogitsTest, testing::ValuesIn(golden::allModels()), nameOf);
 
 }  // namespace
 }  // namespace firn::e2e

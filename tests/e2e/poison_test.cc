@@ -8,7 +8,7 @@
 #include "compiler/import/import.h"
 #include "tests/e2e/compiled_model.h"
 #include "tests/e2e/poison.h"
-#include "tests/e2e/recorded.h"
+#include "tests/golden/recorded.h"
 
 namespace firn::e2e {
 namespace {
@@ -33,7 +33,7 @@ std::vector<float> conversation(engine::Session& session, std::span<const int32_
 
 constexpr auto kNothing = [](engine::Session&) {};
 
-class PoisonTest : public testing::TestWithParam<RecordedModel> {};
+class PoisonTest : public testing::TestWithParam<golden::RecordedModel> {};
 
 TEST_P(PoisonTest, ChangesNothing) {
   for (const char* target : {"cpu", "reference"}) {
@@ -85,8 +85,8 @@ TEST(PoisonOfTokenTest, ShowsInTheLogits) {
   EXPECT_TRUE(logits[0] != logits[0]) << "the poison of the other tests would not be seen";
 }
 
-std::string nameOf(const testing::TestParamInfo<RecordedModel>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Models, PoisonTest, testing::ValuesIn(allModels()), nameOf);
+std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, PoisonTest, testing::ValuesIn(golden::allModels()), nameOf);
 
 }  // namespace
 }  // namespace firn::e2e

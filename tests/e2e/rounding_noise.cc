@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/dtype.h"
-#include "tests/e2e/recorded.h"
+#include "tests/golden/recorded.h"
 #include "tests/golden/reference_model.h"
 
 namespace firn::e2e {
@@ -68,12 +68,12 @@ ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t>
   for (uint32_t draw = 0; draw < kDraws; ++draw) {
     RandomRounding rounding(planes, draw + 1);
     const std::vector<float> moved = golden::ReferenceModel(model, ids.size(), &rounding).run(ids);
-    bound.largest = std::max(bound.largest, largestDifference(exact, moved));
-    bound.rms = std::max(bound.rms, rmsDifference(exact, moved));
+    bound.largest = std::max(bound.largest, golden::largestDifference(exact, moved));
+    bound.rms = std::max(bound.rms, golden::rmsDifference(exact, moved));
   }
-  bound.rmsAtLeast = bound.rms / kRmsFactor - double{kRecordedTolerance};
-  bound.rms = bound.rms * kRmsFactor + double{kRecordedTolerance};
-  bound.largest = bound.largest * kLargestFactor + kRecordedTolerance;
+  bound.rmsAtLeast = bound.rms / kRmsFactor - double{golden::kRecordedTolerance};
+  bound.rms = bound.rms * kRmsFactor + double{golden::kRecordedTolerance};
+  bound.largest = bound.largest * kLargestFactor + golden::kRecordedTolerance;
   return bound;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tests/e2e/compiled_model.h"
-#include "tests/e2e/recorded.h"
+#include "tests/golden/recorded.h"
 
 namespace firn::e2e {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kVocab = 512;
 constexpr uint32_t kPrompt = 128;
 
-class SameBitsTest : public testing::TestWithParam<RecordedModel> {
+class SameBitsTest : public testing::TestWithParam<golden::RecordedModel> {
  protected:
   compiler::CompileOptions compile(uint32_t lanes = 2) const { return smallCompile(GetParam().model, "cpu", lanes); }
 
@@ -115,8 +115,8 @@ TEST_P(SameBitsTest, InstructionSets) {
   EXPECT_GE(tried, 1U);
 }
 
-std::string nameOf(const testing::TestParamInfo<RecordedModel>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest, testing::ValuesIn(allModels()), nameOf);
+std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, SameBitsTest, testing::ValuesIn(golden::allModels()), nameOf);
 
 }  // namespace
 }  // namespace firn::e2e

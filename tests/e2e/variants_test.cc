@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/e2e/compiled_model.h"
-#include "tests/e2e/recorded.h"
+#include "tests/golden/recorded.h"
 
 namespace firn::e2e {
 namespace {
 
 constexpr uint32_t kVocab = 512;
 
-class VariantsTest : public testing::TestWithParam<RecordedModel> {
+class VariantsTest : public testing::TestWithParam<golden::RecordedModel> {
  protected:
   compiler::CompileOptions sized(uint32_t prompt, uint32_t response, std::vector<uint32_t> contexts) const {
     compiler::CompileOptions options = smallCompile(GetParam().model);
@@ -66,8 +66,9 @@ TEST_P(VariantsTest, RoomForMoreTokensChangesNothing) {
   }
 }
 
-std::string nameOf(const testing::TestParamInfo<RecordedModel>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Models, VariantsTest, testing::Values(floatModels()[0], quantizedModels()[1]), nameOf);
+std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, VariantsTest, testing::Values(golden::floatModels()[0], golden::quantizedModels()[1]),
+                         nameOf);
 
 }  // namespace
 }  // namespace firn::e2e

@@ -30,9 +30,10 @@ class WorkerTeam {
 
   uint32_t threads() const { return threads_; }
 
-  /// Runs `job` on every thread, the caller as thread 0, and returns when all are done. Every thread runs it with the
-  /// default floating-point environment (nearest rounding, subnormals kept), whatever the caller's is: the same bits in
-  /// every program. One call at a time. Allocates nothing.
+  /// Runs `job` on every thread, the caller as thread 0, and returns when all are done. The workers
+  /// run it with the default floating-point environment (nearest rounding, subnormals kept), whatever the caller's is;
+  /// thread 0 runs in the caller's, which StaticDevice::submit has set to the same. One call at a time. Allocates
+  /// nothing.
   void run(Job job, void* context);
 
   /// For jobs: waits for all threads of the team.

@@ -1,13 +1,20 @@
-#include "tests/e2e/recorded.h"
+#include "tests/golden/recorded.h"
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
+#include <utility>
 
-#include "tests/e2e/compiled_model.h"
 #include "tests/golden/safetensors.h"
 
-namespace firn::e2e {
+namespace firn::golden {
 namespace {
+
+template <typename T>
+T need(Result<T> result) {
+  if (!result.isOk()) throw std::runtime_error(result.status().toString());
+  return *std::move(result);
+}
 
 std::vector<int32_t> narrow(const std::vector<int64_t>& ids) { return {ids.begin(), ids.end()}; }
 
@@ -42,7 +49,7 @@ std::vector<RecordedModel> allModels() {
 }
 
 RecordedAnswer recordedAnswer(const RecordedModel& model) {
-  const golden::Safetensors file = need(golden::Safetensors::open("tests/data/expected/" + model.expected));
+  const Safetensors file = need(Safetensors::open("tests/data/expected/" + model.expected));
   RecordedAnswer answer;
   answer.ids = narrow(need(file.integers("ids")));
   answer.logits = need(file.floats(model.logits));
@@ -70,4 +77,4 @@ double rmsDifference(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-}  // namespace firn::e2e
+}  // namespace firn::golden

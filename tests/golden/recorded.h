@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace firn::e2e {
+namespace firn::golden {
 
 /// A model of tests/data and where its answers are.
 struct RecordedModel {
@@ -43,4 +43,4 @@ float largestDifference(const std::vector<float>& a, const std::vector<float>& b
 /// The root of the mean of (a - b)^2; the sizes must agree.
 double rmsDifference(const std::vector<float>& a, const std::vector<float>& b);
 
-}  // namespace firn::e2e
+}  // namespace firn::golden
