@@ -50,7 +50,7 @@ std::string printableText(std::string_view text) {
 }
 
 std::string printablePath(std::string_view path) {
-  return isPrintableUtf8(path) ? std::string(path) : "'" + escaped(path) + "'";
+  return !path.empty() && isPrintableUtf8(path) ? std::string(path) : "'" + escaped(path) + "'";
 }
 
 }  // namespace firn

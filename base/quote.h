@@ -13,7 +13,7 @@ std::string quoted(std::string_view text);
 std::string printableText(std::string_view text);
 
 /// The name of a file for a message: as it is, or in single quotes with bytes outside printable ASCII as \xNN when it
-/// is no UTF-8 or holds control characters. Never cut.
+/// is empty, no UTF-8 or holds control characters. Never cut.
 std::string printablePath(std::string_view path);
 
 }  // namespace firn

@@ -209,6 +209,7 @@ void addWarnings(const import::ModelSpec& spec, const Sizes& sizes, CompileRepor
                                      " tensors that its architecture does not use, the first is ",
                                      spec.unusedTensors.front()));
   }
+  report.warnings.insert(report.warnings.end(), spec.tokenizerNotes.begin(), spec.tokenizerNotes.end());
   if (!spec.tokenizerAbsence.empty()) {
     report.warnings.push_back(concat("the blob has no tokenizer: ", spec.tokenizerAbsence));
   }

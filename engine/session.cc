@@ -63,7 +63,12 @@ Status Session::allocate() {
     total += roundUp(bytes[kind], blob::kTensorAlignment);
   }
   runtime::Device& device = model_->device();
-  FIRN_ASSIGN_OR_RETURN(cacheBuffer_, device.alloc(model_->blob().header().kvBytes));
+  auto cacheBuffer = device.alloc(model_->blob().header().kvBytes);
+  if (!cacheBuffer) {
+    return cacheBuffer.status().withPlace("the KV cache of " + std::to_string(limits.kvRows) +
+                                          " rows (--max-prompt-len and --min-response-len of the compile)");
+  }
+  cacheBuffer_ = *cacheBuffer;
   hasCache_ = true;
   FIRN_ASSIGN_OR_RETURN(cache_, device.map(cacheBuffer_));
   FIRN_ASSIGN_OR_RETURN(ioBuffer_, device.alloc(total));

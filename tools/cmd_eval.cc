@@ -77,7 +77,9 @@ Status evaluateSteps(engine::Session& session, std::span<const int32_t> ids, con
 /// The output may not replace what it is made of.
 Status checkOutput(const LogitsOptions& options) {
   if (options.output.empty()) return invalidArgument("-o is empty, expected the name of a file to write");
-  for (const std::string& input : {options.model.path, options.idsFile}) {
+  FIRN_ASSIGN_OR_RETURN(std::vector<std::string> inputs, modelFiles(options.model.path));
+  inputs.push_back(options.idsFile);
+  for (const std::string& input : inputs) {
     std::error_code ignored;  // an output that does not exist yet equals nothing
     if (std::filesystem::equivalent(input, options.output, ignored)) {
       return invalidArgument("the output '" + options.output + "' is the input '" + input + "' itself");

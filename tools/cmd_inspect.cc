@@ -20,7 +20,9 @@ struct InspectOptions {
 Status inspect(const InspectOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const bool isCompiled, isBlob(options.blob));
   if (!isCompiled) {
-    return unsupported(options.blob + " is no blob: a model is compiled first, firn compile MODEL -o FILE.firn");
+    return unsupported(options.blob +
+                       " is no blob (it begins with other bytes than an ELF file); of a GGUF model, firn compile MODEL "
+                       "-o FILE.firn makes one");
   }
   FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, blob::Blob::open(options.blob));
   const blob::DumpOptions dump{.tasks = options.tasks};

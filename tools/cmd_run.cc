@@ -15,6 +15,7 @@
 #include "tools/model_source.h"
 #include "tools/number_option.h"
 #include "tools/progress_bar.h"
+#include "tools/standard_input.h"
 
 namespace firn::tools {
 namespace {
@@ -35,13 +36,21 @@ struct RunOptions {
 };
 
 /// The prompt's ids, from `--prompt-ids` or through the tokenizer.
-Result<std::vector<int32_t>> promptIds(const RunOptions& options, const genai::Tokenizer* tokenizer) {
+Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::ModelLimits& limits,
+                                       const genai::Tokenizer* tokenizer) {
   if (options.hasPromptIds) return options.promptIds;
   if (tokenizer == nullptr) {
     return unsupported("the model has no tokenizer that firn reads: give token ids with --prompt-ids 1,2,3");
   }
-  if (*options.prompt != "-") return tokenizer->encode(*options.prompt);
-  const std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
+  std::string text = *options.prompt;
+  if (text == "-") {
+    // No token is longer, and control tokens are shorter.
+    FIRN_ASSIGN_OR_RETURN(text, readStandardInput(uint64_t{limits.maxPromptTokens} * blob::kMaxMergedBytes));
+  }
+  if (const uint64_t bytes = tokenizer->bytesLeftOut(text); bytes != 0) {
+    std::cerr << "firn: note: the vocabulary has no tokens for " << bytes
+              << " bytes of the prompt; they are left out\n";
+  }
   return tokenizer->encode(text);
 }
 
@@ -72,7 +81,7 @@ std::vector<int32_t> endIdsOfCard(const blob::Blob& blob) {
 
 Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Session& session,
                                            const genai::Tokenizer* tokenizer) {
-  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, tokenizer));
+  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, session.model().limits(), tokenizer));
   if (options.explain) {
     // A prompt that has no plan is refused below, by the limit that it breaks.
     const auto plan = session.plan(static_cast<uint32_t>(ids.size()));

@@ -13,6 +13,7 @@
 #include "tools/command.h"
 #include "tools/number_option.h"
 #include "tools/progress_bar.h"
+#include "tools/standard_input.h"
 
 namespace {
 
@@ -53,7 +54,7 @@ void describe(CLI::App& app, Request& request) {
                  "Stop after a phase: import, stateless, freeze, fold, place, lower, schedule or blob");
   app.add_flag("--print", request.print, "Print the program as text after the last phase");
   app.add_flag("--json", request.json, "Print what was compiled as one JSON object");
-  app.add_flag("--quiet", request.quiet, "Print nothing but errors and, on a terminal, the progress bar");
+  app.add_flag("--quiet", request.quiet, "Print nothing but errors, notes and, on a terminal, the progress bar");
 }
 
 void printJson(const Request& request, const CompileReport& report) {
@@ -91,6 +92,9 @@ void printSummary(const Request& request, const CompileReport& report) {
 firn::Status compileWithProgress(Request& request, CompileReport& report) {
   firn::tools::ProgressBar bar("compiling");
   CompileOptions& options = request.options;
+  if (request.print && request.json) {
+    return firn::invalidArgument("--print and --json both write to standard output: give one of them");
+  }
   options.cancel = &firn::tools::interrupted();
   if (request.print) options.printTo = &std::cout;
   options.progress = [&](std::string_view phase, uint64_t done, uint64_t total) { bar.update(phase, done, total); };
@@ -113,7 +117,7 @@ int runCompile(int argc, char** argv) {
     std::cerr << "firn-compile: " << firn::printableText(status.toString()) << "\n";
     return firn::tools::exitCode(status);
   }
-  if (!request.quiet) {
+  if (!request.json) {
     for (const std::string& warning : report.warnings) {
       std::cerr << "firn-compile: note: " << firn::printableText(warning) << "\n";
     }
@@ -122,6 +126,9 @@ int runCompile(int argc, char** argv) {
     printJson(request, report);
   } else if (!request.quiet && report.blobBytes != 0) {
     printSummary(request, report);
+  } else if (!request.quiet && !request.print) {
+    std::cerr << "firn-compile: note: stopped after phase " << request.options.stopAfter
+              << ", so no file was written; --print shows the program\n";
   }
   std::cout.flush();
   if (!std::cout) {
@@ -134,6 +141,7 @@ int runCompile(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  firn::tools::occupyStandardDescriptors();
   try {
     return runCompile(argc, argv);
   } catch (const std::exception& error) {  // bad_alloc and the like: the libraries throw nothing of their own

@@ -107,11 +107,13 @@ Status trimCache(const std::string& keep) {
 Result<std::string> cacheFolder() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  if ((xdg == nullptr || *xdg == '\0') && (home == nullptr || *home == '\0')) {
+  // The XDG base directory specification: a relative path is to be ignored.
+  const bool usesXdg = xdg != nullptr && fs::path(xdg).is_absolute();
+  if (!usesXdg && (home == nullptr || *home == '\0')) {
     return notFound(
         "neither XDG_CACHE_HOME nor HOME is set: there is no place for compiled models. Set one, or use firn compile");
   }
-  const fs::path base = xdg != nullptr && *xdg != '\0' ? fs::path(xdg) : fs::path(home) / ".cache";
+  const fs::path base = usesXdg ? fs::path(xdg) : fs::path(home) / ".cache";
   const fs::path folder = base / "firn" / "blobs";
   std::error_code error;
   fs::create_directories(folder, error);

@@ -32,6 +32,9 @@ struct ModelChoice {
 /// True when the file begins like a blob (ELF). not_found or io when it cannot be read.
 Result<bool> isBlob(const std::string& path);
 
+/// The files that make up the model at `path`: of a GGUF all shards.
+Result<std::vector<std::string>> modelFiles(const std::string& path);
+
 /// Opens `choice`: a blob as it is, on the device it was made for unless another is named, with the ladders as a choice
 /// among its entries; a GGUF through the cache, with the ladders as compile options. A damaged file in the cache is
 /// compiled again.

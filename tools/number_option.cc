@@ -9,7 +9,7 @@ Result<int64_t> parseNumber(const std::string& text, const NumberRange& range) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool isNumber = error == std::errc() && end == text.data() + text.size();
   if (!isNumber || number < range.least || number > range.most) {
-    const bool isOpen = range.most == std::numeric_limits<int64_t>::max();
+    const bool isOpen = range.most == std::numeric_limits<int64_t>::max() && error != std::errc::result_out_of_range;
     return invalidArgument("found '" + text + "', expected a whole number of at least " + std::to_string(range.least) +
                            (isOpen ? "" : " and at most " + std::to_string(range.most)));
   }

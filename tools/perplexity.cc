@@ -59,7 +59,8 @@ Status checkWindow(const engine::Session& session, std::span<const int32_t> ids,
 }
 
 /// The logits of every scored position of one window, row after row.
-Result<std::vector<float>> scoredLogits(engine::Session& session, std::span<const int32_t> window) {
+Result<std::vector<float>> scoredLogits(engine::Session& session, std::span<const int32_t> window,
+                                        const std::function<bool()>& goesOn) {
   const uint32_t vocab = session.model().limits().vocab;
   const auto first = static_cast<uint32_t>(window.size() / 2);
   std::vector<float> rows;
@@ -68,6 +69,7 @@ Result<std::vector<float>> scoredLogits(engine::Session& session, std::span<cons
   // The last id predicts nothing that is scored.
   FIRN_RETURN_IF_ERROR(session.evaluate(window.first(window.size() - 1),
                                         [&](uint32_t at, uint32_t count, std::span<const float> logits) {
+                                          if (!goesOn()) return cancelled("stopped in the middle of a window");
                                           const uint32_t skip = at >= first ? 0 : std::min(count, first - at);
                                           const auto part = logits.subspan(uint64_t{skip} * vocab);
                                           rows.insert(rows.end(), part.begin(), part.end());
@@ -90,10 +92,10 @@ Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<c
   const size_t first = options.window / 2;
   PerplexityResult result;
   for (uint32_t w = 0; w < windows; ++w) {
-    if (options.progress && !options.progress(w, windows))
-      return cancelled("stopped after " + std::to_string(w) + " windows");
+    const auto goesOn = [&] { return !options.progress || options.progress(w, windows); };
+    if (!goesOn()) return cancelled("stopped after " + std::to_string(w) + " windows");
     const auto window = ids.subspan(size_t{w} * options.window, options.window);
-    FIRN_ASSIGN_OR_RETURN(const std::vector<float> logits, scoredLogits(session, window));
+    FIRN_ASSIGN_OR_RETURN(const std::vector<float> logits, scoredLogits(session, window, goesOn));
     const size_t positions = logits.size() / vocab;
     double nll = 0;
     for (size_t i = 0; i < positions; ++i) {
@@ -103,7 +105,7 @@ Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<c
     result.windowNll.push_back(nll / static_cast<double>(positions));
     result.scored += positions;
     if (w >= options.klWindows || options.reference == nullptr) continue;
-    FIRN_ASSIGN_OR_RETURN(const std::vector<float> expected, scoredLogits(*options.reference, window));
+    FIRN_ASSIGN_OR_RETURN(const std::vector<float> expected, scoredLogits(*options.reference, window, goesOn));
     double kl = 0;
     for (size_t i = 0; i < positions; ++i) {
       kl += divergence(std::span(expected).subspan(i * vocab, vocab), std::span(logits).subspan(i * vocab, vocab));

@@ -25,7 +25,7 @@ struct PerplexityOptions {
   uint32_t maxWindows = UINT32_MAX;  ///< windows scored, from the first
   uint32_t klWindows = 0;            ///< windows compared with the reference, from the first; needs `reference`
   engine::Session* reference = nullptr;
-  /// Called before each window; false cancels.
+  /// Called before each window and between its chunks; false cancels.
   std::function<bool(uint32_t done, uint32_t total)> progress = {};
 };
 

@@ -75,6 +75,22 @@ Status readIds(const GgufFile& file, TokenizerData* data) {
 
 }  // namespace
 
+std::vector<std::string> notesOnGgufTokenizer(const GgufFile& file) {
+  std::vector<std::string> notes;
+  if (file.find("tokenizer.ggml.pre") == nullptr) {
+    notes.emplace_back(
+        "the file does not say how its tokenizer splits text (key 'tokenizer.ggml.pre'): as GPT-2 is assumed; if that "
+        "is wrong, prompts get the wrong ids");
+  }
+  const auto addsBos = file.getBool("tokenizer.ggml.add_bos_token");
+  if (addsBos && addsBos->value_or(false) && file.find("tokenizer.ggml.bos_token_id") == nullptr) {
+    notes.emplace_back(
+        "key 'tokenizer.ggml.add_bos_token' asks for a begin token, but key 'tokenizer.ggml.bos_token_id' is missing: "
+        "none is added");
+  }
+  return notes;
+}
+
 Result<std::vector<uint32_t>> importGgufEndIds(const GgufFile& file, uint32_t vocab) {
   std::vector<uint32_t> ids;
   for (const std::string_view key : {kEosKey, kOtherEndKeys[0], kOtherEndKeys[1]}) {

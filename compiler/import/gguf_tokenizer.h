@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -14,6 +15,9 @@ namespace firn::import {
 /// that firn does not read, corrupt when its parts contradict each other.
 /// Generation ends at the eos, eot and eom keys' tokens and at the known end-of-turn tokens of the vocabulary.
 Result<std::vector<std::byte>> importGgufTokenizer(const GgufFile& file);
+
+/// What a file with a readable tokenizer leaves open, in words.
+std::vector<std::string> notesOnGgufTokenizer(const GgufFile& file);
 
 /// The ids of the eos, eot and eom keys, each once: what ends an answer where firn does not read the tokenizer. corrupt
 /// when one is not below `vocab`.

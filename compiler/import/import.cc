@@ -31,6 +31,7 @@ Status readTokenizer(const GgufFile& file, ModelSpec* spec) {
   Result<std::vector<std::byte>> image = importGgufTokenizer(file);
   if (image.isOk()) {
     spec->tokenizerImage = *std::move(image);
+    spec->tokenizerNotes = notesOnGgufTokenizer(file);
     return Status::ok();
   }
   const Code code = image.status().code();

@@ -85,10 +85,11 @@ struct ModelSpec {
   std::optional<LinearSpec> head;      ///< absent: tied to `embedding`
   std::vector<LayerSpec> layers;
 
-  std::vector<std::byte> tokenizerImage;  ///< blob/tokenizer_image.h; empty when there is none
-  std::string tokenizerAbsence;           ///< why the image is empty; empty when it is not
-  std::vector<uint32_t> endIds;           ///< of the keys for end tokens; the image may know more
-  std::string chatTemplate;               ///< UTF-8; empty when the file has none
+  std::vector<std::byte> tokenizerImage;    ///< blob/tokenizer_image.h; empty when there is none
+  std::string tokenizerAbsence;             ///< why the image is empty; empty when it is not
+  std::vector<std::string> tokenizerNotes;  ///< what the file leaves open and firn had to choose, for warnings
+  std::vector<uint32_t> endIds;             ///< of the keys for end tokens; the image may know more
+  std::string chatTemplate;                 ///< UTF-8; empty when the file has none
 
   std::vector<std::string> unusedTensors;  ///< of the file, quoted and safe to print, for a warning
 

@@ -1,5 +1,6 @@
 #include "genai/tokenizer/tokenizer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -145,6 +146,15 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const Enco
   if (addBos && ids.size() > 1 && ids[1] == bos) ids.erase(ids.begin());
   if (options.addBosEos && state_->addEos && (ids.empty() || ids.back() != eos)) ids.push_back(eos);
   return ids;
+}
+
+uint64_t Tokenizer::bytesLeftOut(std::string_view text) const {
+  const auto lacksToken = [&](char byte) { return state_->image.byteToken(static_cast<uint8_t>(byte)) == kNoToken; };
+  if (std::ranges::none_of(text, lacksToken)) return 0;
+  const auto ids = encode(text, {.addBosEos = false});
+  const auto kept = ids ? decode(*ids, /*skipSpecial=*/false) : Result<std::string>(std::string(text));
+  // A prefixed space is no byte of the text.
+  return kept && kept->size() < text.size() ? text.size() - kept->size() : 0;
 }
 
 Result<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skipSpecial) const {

@@ -48,6 +48,9 @@ class Tokenizer {
   /// tokens but those that the model always adds. Fails with resource_exhausted for texts over 2 GiB.
   Result<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
+  /// How many bytes of `text` encode() leaves out because the vocabulary has no token for them.
+  uint64_t bytesLeftOut(std::string_view text) const;
+
   /// The bytes of the tokens, joined; control tokens are left out if `skipSpecial`. May be no valid UTF-8, since a
   /// token may be part of a character. Fails with out_of_range for an id that is no token.
   Result<std::string> decode(std::span<const int32_t> ids, bool skipSpecial = true) const;

@@ -175,6 +175,8 @@ TEST(Tokenizer, bytesWithoutATokenAreLeftOut) {
   ASSERT_EQ(data.tokens[x], "x");
   data.types[x] = 5;
   EXPECT_EQ(encoded(vocabulary.tokenizer(data), "xaxbx"), encoded(vocabulary.tokenizer("gpt-2"), "ab"));
+  EXPECT_EQ(vocabulary.tokenizer(data).bytesLeftOut("xaxbx"), 3U);
+  EXPECT_EQ(vocabulary.tokenizer(data).bytesLeftOut("ab"), 0U);
 }
 
 TEST(Tokenizer, refusesUnknownPreTokenizersByName) {

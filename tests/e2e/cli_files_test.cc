@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
 
 namespace firn::e2e {
@@ -58,6 +59,27 @@ TEST_F(CliFilesTest, AnOutputNeverReplacesAnInput) {
   const std::string before = readFile(model);
   EXPECT_EQ(folder.run("firn", {"compile", model, "-o", model}).exitCode, 2);
   EXPECT_EQ(readFile(model), before);
+}
+
+TEST_F(CliFilesTest, AnOutputNeverReplacesAShard) {
+  import::GgufWriter first = import::tinyLlama();
+  import::GgufWriter second;
+  second.add(first.tensors().back());
+  first.eraseTensor(first.tensors().back().name);
+  const std::string paths[] = {folder.file("m-00001-of-00002.gguf"), folder.file("m-00002-of-00002.gguf")};
+  uint16_t number = 0;
+  for (import::GgufWriter* shard : {&first, &second}) {
+    shard->u16("split.no", number).u16("split.count", 2).i32("split.tensors.count", 11);
+    const import::ByteVector bytes = shard->bytes();
+    writeFile(paths[number++], {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  const std::string ids = folder.file("ids.json");
+  std::ofstream(ids) << "[1, 2, 3]";
+  const std::string before = readFile(paths[1]);
+  const auto result = folder.run("firn", {"eval", "logits", paths[0], "--ids", ids, "-o", paths[1]});
+  EXPECT_EQ(result.exitCode, 2) << result.err;
+  EXPECT_EQ(folder.run("firn", {"compile", paths[0], "-o", paths[1]}).exitCode, 2);
+  EXPECT_EQ(readFile(paths[1]), before);
 }
 
 TEST_F(CliFilesTest, AFullOutputIsAnErrorAndNoInterrupt) {

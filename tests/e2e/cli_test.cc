@@ -256,6 +256,16 @@ TEST_F(CliTest, AModelWithoutTokenizerRunsOnIds) {
   EXPECT_EQ(result["text"], "");
   EXPECT_THAT(firn({"run", model, "--prompt-ids", "1,2,3", "--max-tokens", "2"}), testing::MatchesRegex("[0-9 ]+\n"));
   EXPECT_GT(firnJson({"bench", model, "--prompt-tokens", "8", "--decode-tokens", "4"})["decode_tok_s"], 0);
+  // The key for the end token holds without a tokenizer, and --ignore-eos still ignores it.
+  const int32_t third = result["tokens"][2].get<int32_t>();
+  const import::ByteVector ending = writer.u32("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(third)).bytes();
+  writeFile(model, {reinterpret_cast<const char*>(ending.data()), ending.size()});
+  const ordered_json stopped = firnJson({"run", model, "--prompt-ids", "1,2,3", "--max-tokens", "4"});
+  EXPECT_EQ(stopped["finish_reason"], "stop");
+  EXPECT_EQ(stopped["tokens"].back(), third);
+  EXPECT_LE(stopped["tokens"].size(), 3U);
+  EXPECT_EQ(firnJson({"run", model, "--prompt-ids", "1,2,3", "--max-tokens", "4", "--ignore-eos"})["tokens"],
+            result["tokens"]);
   const ProgramResult refused = folder.run("firn", {"run", model, "a text"});
   EXPECT_EQ(refused.exitCode, 1);
   EXPECT_THAT(refused.err, HasSubstr("--prompt-ids"));

@@ -35,11 +35,14 @@ pid_t ProgramFolder::start(const std::string& program, const std::vector<std::st
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  // Made before the fork: a program that is killed at once has written nothing, and that can be read.
+  writeFile(outPath, "");
+  writeFile(errPath, "");
   const pid_t process = fork();
   if (process < 0) throw std::runtime_error("cannot fork");
   if (process > 0) return process;
-  const int out = open(outPath.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-  const int err = open(errPath.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  const int out = open(outPath.c_str(), O_WRONLY);
+  const int err = open(errPath.c_str(), O_WRONLY);
   const int in = open("/dev/null", O_RDONLY);
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
