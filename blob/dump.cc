@@ -236,7 +236,7 @@ void textEntries(std::string& out, const Blob& blob) {
          static_cast<double>(entry.predictedPicoseconds) / kPicosecondsPerMillisecond);
   }
   out += "\nsymbols of the entries, by kind\n";
-  for (EntryKind kind : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kHead}) {
+  for (EntryKind kind : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kBatch, EntryKind::kHead}) {
     const auto entry = std::ranges::find_if(blob.entries(), [&](const EntryRecord& e) { return e.kind == kind; });
     if (entry == blob.entries().end()) continue;
     out += concat("  ", blob.string(entry->name), ":");

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include "blob/frame.h"
 #include "blob/reader.h"
@@ -30,6 +31,8 @@ class Editor {
   SegmentRecord& segment(size_t i) { return record<SegmentRecord>(header().segments, i); }
   LaneRange& range(size_t i) { return record<LaneRange>(header().laneRanges, i); }
   SymbolRecord& symbol(size_t i) { return record<SymbolRecord>(header().symbols, i); }
+  /// Of the batch entry, which is the last.
+  SymbolRecord& batchSymbol(size_t i) { return symbol(entry(4).firstSymbol + i); }
   char& string(size_t i) { return record<char>(header().strings, i); }
   TaskRecord& task(size_t i) { return record<TaskRecord>(header().tasks, i); }
 
@@ -129,7 +132,7 @@ TEST(Hostile, Tables) {
                     {"no printable UTF-8", [](Editor& e) { e.string(1) = '\x1B'; }},
                     {"entry 1: takes calls", [](Editor& e) { e.entry(1).firstCall = 0; }},
                     {"entry 0: takes calls 0 and 4294967295", [](Editor& e) { e.entry(0).callCount = ~0U; }},
-                    {"table symbols has", [](Editor& e) { --e.entry(3).symbolCount; }},
+                    {"table symbols has", [](Editor& e) { --e.entry(4).symbolCount; }},
                     {"call 2: takes callArgs", [](Editor& e) { e.call(2).firstArg = 0xFFFFFFF0; }},
                     {"body 1: takes segments", [](Editor& e) { e.body(1).firstSegment = 7; }},
                     {"body 1: takes params 0", [](Editor& e) { e.body(0).paramCount = 1; }},
@@ -159,6 +162,26 @@ TEST(Hostile, Records) {
           {"entry 2: rows is 2, expected 1", [](Editor& e) { e.entry(2).rows = 2; }},
           {"entry 3: context is 64", [](Editor& e) { e.entry(3).context = 64; }},
           {"entry 0: name is prefill.16.64, expected prefill.16.65", [](Editor& e) { e.entry(0).context = 65; }},
+          {"entry 4: rows is 1, expected 2..8", [](Editor& e) { e.entry(4).rows = 1; }},
+          {"entry 4: rows is 9, expected 2..8", [](Editor& e) { e.entry(4).rows = 9; }},
+          {"entry 4: rows is 4294967295, expected 2..8", [](Editor& e) { e.entry(4).rows = ~0U; }},
+          {"entry 4: context is 1, expected 2..128", [](Editor& e) { e.entry(4).context = 1; }},
+          {"entry 4: name is batch.2.64, expected batch.3.64", [](Editor& e) { e.entry(4).rows = 3; }},
+          {"entry 4: name is batch.2.64, expected prefill.2.64",
+           [](Editor& e) { e.entry(4).kind = EntryKind::kPrefill; }},
+          {"8 symbols, expected 9",
+           [](Editor& e) {
+             e.entry(4).rows = 3;
+             std::memcpy(&e.string(e.entry(4).name), "batch.3.64", 10);
+           }},
+          {"symbol 3", [](Editor& e) { e.batchSymbol(3).dims[0] = 1; }},
+          {"symbol 4", [](Editor& e) { e.batchSymbol(4).bytes = 64; }},
+          {"symbol 7", [](Editor& e) { e.batchSymbol(7).kind = SymbolKind::kKv; }},
+          {"symbol 7", [](Editor& e) { e.batchSymbol(7).bytes *= 2; }},
+          {"the body's tasks have 2 rows, the entry 1",
+           [](Editor& e) { std::swap(e.call(e.entry(2).firstCall).body, e.call(e.entry(4).firstCall).body); }},
+          {"operand mask: lies in symbol",
+           [](Editor& e) { e.operand(TaskOp::kCpuAttention, 3).base = static_cast<uint16_t>(SymbolKind::kKv1); }},
           {"symbol 4", [](Editor& e) { e.symbol(4).bytes = 1; }},
           {"symbol 0", [](Editor& e) { e.symbol(0).dims[0] = 1 << 20; }},
           {"symbol 0", [](Editor& e) { e.symbol(0).isOutput = 1; }},

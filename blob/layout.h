@@ -12,7 +12,7 @@ namespace firn::blob {
 
 /// Format version. While major is 0 any other minor is refused.
 inline constexpr uint32_t kFormatMajor = 0;
-inline constexpr uint32_t kFormatMinor = 2;
+inline constexpr uint32_t kFormatMinor = 3;
 
 /// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
 inline constexpr const char* kNoteSection = ".note.firn";
@@ -90,13 +90,17 @@ struct ProgramHeader {
 };
 static_assert(sizeof(ProgramHeader) == 40 + 24 + 12 * 16);
 
-enum class EntryKind : uint32_t { kPrefill = 1, kGenerate = 2, kHead = 3 };
+enum class EntryKind : uint32_t { kPrefill = 1, kGenerate = 2, kHead = 3, kBatch = 4 };
 
-/// One static program: `prefill.<chunk>.<context>`, `generate.<context>` or `head.<rows>`.
+/// The rows of a batch entry: 2 up to this.
+inline constexpr uint32_t kMaxBatchRows = 8;
+
+/// One static program: `prefill.<chunk>.<context>`, `generate.<context>`, `head.<rows>`, or `batch.<rows>.<context>`, a
+/// generate step of several independent rows, each with a cache, position and mask of its own.
 struct EntryRecord {
   uint32_t name;  ///< string
   EntryKind kind;
-  uint32_t rows;     ///< m: tokens of a chunk, 1 for generate, rows of a head
+  uint32_t rows;     ///< m: tokens of a chunk, 1 for generate, rows of a head or batch
   uint32_t context;  ///< c: KV rows [0, c) may be read; 0 for a head
   uint32_t firstCall;
   uint32_t callCount;  ///< calls run in order, each after all lanes finished the one before
@@ -189,13 +193,21 @@ enum class SymbolKind : uint32_t {
   kIds = 0,        ///< in, i32[m]; padding is 0
   kPositions = 1,  ///< in, i32[m]
   kValid = 2,      ///< in, i32: how many of the m rows are real
-  kRow0 = 3,       ///< in, i32: the cache row of the first
-  kMask = 4,       ///< in, u8[c]: 1 for every valid row, the chunk's own valid rows included
+  kRow0 = 3,       ///< in, i32: the cache row of the first; batch: i32[m], that of each
+  kMask = 4,       ///< in, u8[c]: 1 for every valid row, the chunk's own valid rows included; batch: u8[m, c]
   kHidden = 5,     ///< prefill: out, head: in; f32[m, E]
-  kLogits = 6,     ///< generate: out f32[1, V]; head: out f32[rows, V]
-  kKv = 7,         ///< in and out, the whole cache of a slot
+  kLogits = 6,     ///< generate: out f32[1, V]; head and batch: out f32[rows, V]
+  kKv = 7,         ///< in and out, the whole cache of a slot; batch: that of row 0
+  kKv1 = 8,        ///< batch: the cache of row 1; those of rows 2 to 7 follow
 };
-inline constexpr uint32_t kSymbolKinds = 8;
+inline constexpr uint32_t kSymbolKinds = 7 + kMaxBatchRows;
+
+/// The cache of row `row` of a batch.
+constexpr SymbolKind kvOfRow(uint32_t row) {
+  return static_cast<SymbolKind>(static_cast<uint32_t>(SymbolKind::kKv) + row);
+}
+/// True of the caches of all rows.
+constexpr bool isKv(SymbolKind kind) { return kind >= SymbolKind::kKv; }
 
 struct SymbolRecord {
   SymbolKind kind;

@@ -1,5 +1,7 @@
 #include "blob/names.h"
 
+#include <array>
+
 #include "base/concat.h"
 
 namespace firn::blob {
@@ -41,6 +43,7 @@ std::string_view entryKindName(EntryKind kind) {
     case EntryKind::kPrefill: return "prefill";
     case EntryKind::kGenerate: return "generate";
     case EntryKind::kHead: return "head";
+    case EntryKind::kBatch: return "batch";
   }
   return {};
 }
@@ -55,8 +58,12 @@ std::string_view symbolKindName(SymbolKind kind) {
     case SymbolKind::kHidden: return "hidden";
     case SymbolKind::kLogits: return "logits";
     case SymbolKind::kKv: return "kv";
+    case SymbolKind::kKv1: break;
   }
-  return {};
+  constexpr std::array<std::string_view, kMaxBatchRows - 1> kRows = {"kv.1", "kv.2", "kv.3", "kv.4",
+                                                                     "kv.5", "kv.6", "kv.7"};
+  const auto row = static_cast<uint32_t>(kind) - static_cast<uint32_t>(SymbolKind::kKv1);
+  return row < kRows.size() ? kRows[row] : std::string_view{};
 }
 
 std::string_view spaceName(Space space) {
@@ -74,6 +81,7 @@ std::string entryName(EntryKind kind, uint32_t rows, uint32_t context) {
     case EntryKind::kPrefill: return concat("prefill.", rows, ".", context);
     case EntryKind::kGenerate: return concat("generate.", context);
     case EntryKind::kHead: return concat("head.", rows);
+    case EntryKind::kBatch: return concat("batch.", rows, ".", context);
   }
   return {};
 }

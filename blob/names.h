@@ -12,7 +12,7 @@ namespace firn::blob {
 
 // Each gives an empty view for a number that is none.
 std::string_view targetName(Target target);        ///< "cpu", "reference"
-std::string_view entryKindName(EntryKind kind);    ///< "prefill", "generate", "head"
+std::string_view entryKindName(EntryKind kind);    ///< "prefill", "generate", "head", "batch"
 std::string_view symbolKindName(SymbolKind kind);  ///< "ids", "positions", ...
 std::string_view spaceName(Space space);           ///< "scratch", "weights", "kv", "symbol"
 
@@ -21,7 +21,8 @@ std::optional<Target> targetFromName(std::string_view name);
 /// The names of all targets, for messages: "cpu, reference".
 std::string targetNames();
 
-/// The only name an entry may have: `prefill.<rows>.<context>`, `generate.<context>` or `head.<rows>`.
+/// The only name an entry may have: `prefill.<rows>.<context>`, `generate.<context>`, `head.<rows>` or
+/// `batch.<rows>.<context>`.
 std::string entryName(EntryKind kind, uint32_t rows, uint32_t context);
 
 }  // namespace firn::blob

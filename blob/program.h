@@ -70,7 +70,8 @@ class Program {
   void addTask(const TaskSpec& task);
 
   /// Starts an entry named by its kind, rows and context; returns its index. Symbols and calls added next belong to it.
-  /// kGenerate: rows 1; kHead: context 0. Its scratchBytes and predictedPicoseconds are set in entries.back().
+  /// kGenerate: rows 1; kHead: context 0; kBatch: rows 2..8. Its scratchBytes and predictedPicoseconds are set in
+  /// entries.back().
   uint32_t beginEntry(EntryKind kind, uint32_t rows, uint32_t context);
   /// The symbols that entries of this kind have (standard_symbols.h), from the sizes in the header.
   void addStandardSymbols();

@@ -358,7 +358,10 @@ class ProgramCheck {
       case EntryKind::kHead:
         if (entry.rows == 0 || entry.rows > kMaxSize) return wrong("rows", entry.rows, "1..", kMaxSize);
         return entry.context == 0 ? Status::ok() : wrong("context", entry.context, "0 for a head");
-      default: return wrong("kind", static_cast<uint32_t>(entry.kind), "1..3");
+      case EntryKind::kBatch:
+        if (entry.rows < 2 || entry.rows > kMaxBatchRows) return wrong("rows", entry.rows, "2..", kMaxBatchRows);
+        break;
+      default: return wrong("kind", static_cast<uint32_t>(entry.kind), "1..4");
     }
     if (entry.context >= entry.rows && entry.context <= header_.kvRows) return Status::ok();
     return wrong("context", entry.context, entry.rows, "..", header_.kvRows);

@@ -91,6 +91,7 @@ class Sample {
     p_.beginEntry(EntryKind::kHead, 2, 0);
     finishEntry(scratch);
     p_.addCall(tail_, kNoLayer, {});
+    if (size == SampleSize::kFull) addBatchEntry();
     p_.header.weightsBytes = weights_.end();
     contents_.program = std::move(p_);
     return std::move(contents_);
@@ -106,6 +107,14 @@ class Sample {
         callLayers();
       }
     }
+  }
+
+  void addBatchEntry() {
+    beginBodies(2);
+    headBody(2, x_, "tail.batch.2");
+    p_.beginEntry(EntryKind::kBatch, 2, 64);
+    finishEntry(scratch_.end());
+    callLayers();
   }
 
   bool isCpu() const { return target_ == Target::kCpu; }

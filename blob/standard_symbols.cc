@@ -1,5 +1,6 @@
 #include "blob/standard_symbols.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "blob/extent.h"
@@ -30,8 +31,8 @@ SymbolRecord output(SymbolRecord record) {
 }
 
 /// Rank 4: [layer and K or V, kvHead, row, element].
-SymbolRecord kvSymbol(const ProgramHeader& header) {
-  SymbolRecord record = symbol(SymbolKind::kKv, header.kvType, {});
+SymbolRecord kvSymbol(const ProgramHeader& header, uint32_t row) {
+  SymbolRecord record = symbol(kvOfRow(row), header.kvType, {});
   record.rank = 4;
   record.dims = {header.layers * 2, header.kvHeads, header.kvRows, header.headDim};
   record.bytes = kvCacheBytes(header).value_or(0);
@@ -53,13 +54,19 @@ std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const Progra
   const SymbolRecord hidden = symbol(SymbolKind::kHidden, DType::kF32, {entry.rows, header.embed});
   const SymbolRecord logits = output(symbol(SymbolKind::kLogits, DType::kF32, {entry.rows, header.vocab}));
   if (entry.kind == EntryKind::kHead) return {hidden, logits};
-  return {symbol(SymbolKind::kIds, DType::kI32, {entry.rows}),
-          symbol(SymbolKind::kPositions, DType::kI32, {entry.rows}),
-          symbol(SymbolKind::kValid, DType::kI32, {1}),
-          symbol(SymbolKind::kRow0, DType::kI32, {1}),
-          symbol(SymbolKind::kMask, DType::kU8, {entry.context}),
-          entry.kind == EntryKind::kPrefill ? output(hidden) : logits,
-          output(kvSymbol(header))};
+  const bool isBatch = entry.kind == EntryKind::kBatch;
+  const uint32_t caches = isBatch ? std::min(entry.rows, kMaxBatchRows) : 1;
+  std::vector<SymbolRecord> symbols = {
+      symbol(SymbolKind::kIds, DType::kI32, {entry.rows}),
+      symbol(SymbolKind::kPositions, DType::kI32, {entry.rows}),
+      symbol(SymbolKind::kValid, DType::kI32, {1}),
+      symbol(SymbolKind::kRow0, DType::kI32, {caches}),
+      isBatch ? symbol(SymbolKind::kMask, DType::kU8, {entry.rows, entry.context})
+              : symbol(SymbolKind::kMask, DType::kU8, {entry.context}),
+      entry.kind == EntryKind::kPrefill ? output(hidden) : logits,
+  };
+  for (uint32_t row = 0; row < caches; ++row) symbols.push_back(output(kvSymbol(header, row)));
+  return symbols;
 }
 
 }  // namespace firn::blob

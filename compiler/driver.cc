@@ -140,6 +140,7 @@ class Compilation {
       passes::FreezeOptions freeze;
       freeze.chunks.assign(sizes_.prefillChunks.begin(), sizes_.prefillChunks.end());
       freeze.contexts.assign(sizes_.contexts.begin(), sizes_.contexts.end());
+      freeze.batches.assign(sizes_.batches.begin(), sizes_.batches.end());
       freeze.kvRows = sizes_.kvRows;
       freeze.headRows.assign(std::begin(kHeadRows), std::end(kHeadRows));
       return passes::createFreezePass(freeze);
@@ -231,6 +232,7 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   facts.lanes = sizes.lanes;
   facts.prefillChunks = sizes.prefillChunks;
   facts.contexts = sizes.contexts;
+  facts.batches = sizes.batches;
   addWarnings(spec, sizes, facts);
   Compilation compilation(options, spec, sizes);
   FIRN_ASSIGN_OR_RETURN(const bool writes, compilation.runPasses());

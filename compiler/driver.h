@@ -39,6 +39,9 @@ struct CompileOptions {
   /// Context sizes. Empty: {256, 512, 1024, then powers of two} below T, and T. Each is rounded up to 64; T is always
   /// added; a context above T is refused.
   std::vector<uint32_t> contexts;
+  /// Rows of batch entries, in which so many sessions take a step together: 1 (always there), 2, 4 or 8 each. Empty:
+  /// none, since a single conversation has no use for them.
+  std::vector<uint32_t> batches;
   uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. A target may have a number of its own.
   ActivationPlanes activationPlanes;
   std::string stopAfter;                      ///< one of kPhases; empty: the last
@@ -58,6 +61,7 @@ struct CompileReport {
   uint32_t lanes = 0;
   std::vector<uint32_t> prefillChunks;
   std::vector<uint32_t> contexts;
+  std::vector<uint32_t> batches;
   uint64_t entries = 0;
   uint64_t bodies = 0;
   uint64_t tasks = 0;

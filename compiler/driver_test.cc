@@ -101,6 +101,26 @@ TEST_F(DriverTest, ABlobHoldsEveryEntryOfTheLadders) {
   }
 }
 
+TEST_F(DriverTest, ABlobHoldsTheBatchesThatWereAskedFor) {
+  CompileOptions options = small(kQ41, "cpu");
+  CompileReport without;
+  ASSERT_TRUE(compile(options, &without));
+  options.batches = {1, 4, 2};
+  options.contexts = {64};
+  CompileReport report;
+  Status status = compile(options, &report);
+  ASSERT_TRUE(status) << status.toString();
+  EXPECT_THAT(report.batches, ElementsAre(2, 4));
+  EXPECT_EQ(report.weightsBytes, without.weightsBytes) << "batches share the weights of all";
+  auto blob = blob::Blob::open(path("out.firn"));
+  ASSERT_TRUE(blob) << blob.status().toString();
+  const auto names = entryNames(*blob);
+  EXPECT_THAT(names, testing::IsSupersetOf({"batch.2.64", "batch.2.128", "batch.4.64", "batch.4.128"}));
+  const auto cost = [&](const char* name) { return blob->entries()[*blob->findEntry(name)].predictedPicoseconds; };
+  EXPECT_GT(cost("batch.4.128"), cost("generate.128"));
+  EXPECT_LT(cost("batch.4.128"), 4 * cost("generate.128")) << "the weights are read once for all rows";
+}
+
 TEST_F(DriverTest, TheCardNamesTheRopeOfEachRunOfLayers) {
   ASSERT_TRUE(compile(small("tests/data/gguf/gemma3.gguf", "cpu"), nullptr));
   auto blob = blob::Blob::open(path("out.firn"));

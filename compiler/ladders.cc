@@ -69,6 +69,18 @@ Result<std::vector<uint32_t>> chooseContexts(const CompileOptions& options, uint
   return contexts;
 }
 
+Result<std::vector<uint32_t>> chooseBatches(const CompileOptions& options) {
+  std::vector<uint32_t> batches;
+  for (uint32_t rows : options.batches) {
+    if (rows != 1 && rows != 2 && rows != 4 && rows != 8) {
+      return invalidArgument(concat("--batch is ", rows, ", expected sizes among 1, 2, 4 and 8"));
+    }
+    if (rows != 1) batches.push_back(rows);  // generate is there always
+  }
+  sortUnique(batches);
+  return batches;
+}
+
 Result<uint32_t> chooseLanes(const CompileOptions& options) {
   if (options.lanes > kMaxLanes) {
     return invalidArgument(concat("--threads is ", options.lanes, ", expected 1 to ", kMaxLanes));
@@ -90,6 +102,7 @@ Result<Sizes> chooseSizes(const CompileOptions& options) {
   sizes.kvRows = sizes.maxPromptTokens + sizes.minResponseTokens;
   FIRN_ASSIGN_OR_RETURN(sizes.prefillChunks, chooseChunks(options, sizes.maxPromptTokens));
   FIRN_ASSIGN_OR_RETURN(sizes.contexts, chooseContexts(options, sizes.kvRows));
+  FIRN_ASSIGN_OR_RETURN(sizes.batches, chooseBatches(options));
   FIRN_ASSIGN_OR_RETURN(sizes.lanes, chooseLanes(options));
   return sizes;
 }

@@ -23,6 +23,7 @@ struct Sizes {
   uint32_t kvRows = 0;  ///< T
   std::vector<uint32_t> prefillChunks;
   std::vector<uint32_t> contexts;
+  std::vector<uint32_t> batches;  ///< rows of batch entries; 1, which is generate, is not among them
   uint32_t lanes = 1;
 };
 

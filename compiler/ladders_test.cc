@@ -36,6 +36,16 @@ TEST(ChooseSizes, RoundsSortsAndCompletes) {
   EXPECT_EQ(sizes->lanes, 3);
 }
 
+TEST(ChooseSizes, BatchesAreSortedAndGenerateIsTheOneOfOne) {
+  CompileOptions options;
+  options.batches = {8, 1, 2, 8};
+  auto sizes = chooseSizes(options);
+  ASSERT_TRUE(sizes) << sizes.status().toString();
+  EXPECT_THAT(sizes->batches, ElementsAre(2, 8));
+  options.batches = {};
+  EXPECT_THAT(chooseSizes(options)->batches, testing::IsEmpty());
+}
+
 TEST(ChooseSizes, DefaultLaddersFitSmallAndLargeSizes) {
   CompileOptions options;
   options.maxPromptTokens = 1;
@@ -66,7 +76,7 @@ struct BadCase {
 };
 
 TEST(ChooseSizes, RefusesByNameWithBothNumbers) {
-  std::vector<BadCase> cases(6);
+  std::vector<BadCase> cases(8);
   cases[0] = {"prompt", {}, {"--max-prompt-len", "0", "1048576"}};
   cases[0].options.maxPromptTokens = 0;
   cases[1] = {"response", {}, {"--min-response-len", "1048577"}};
@@ -79,6 +89,10 @@ TEST(ChooseSizes, RefusesByNameWithBothNumbers) {
   cases[4].options.prefillChunks = {0};
   cases[5] = {"lanes", {}, {"--threads", "257", "256"}};
   cases[5].options.lanes = 257;
+  cases[6] = {"batch of three", {}, {"--batch", "3", "1, 2, 4 and 8"}};
+  cases[6].options.batches = {2, 3};
+  cases[7] = {"batch of none", {}, {"--batch", "0"}};
+  cases[7].options.batches = {0};
   for (const BadCase& bad : cases) {
     auto sizes = chooseSizes(bad.options);
     ASSERT_FALSE(sizes) << bad.name;

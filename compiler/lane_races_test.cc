@@ -98,6 +98,7 @@ TEST(LaneRaces, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
       options.maxPromptTokens = 64;
       options.minResponseTokens = 64;
       options.prefillChunks = {16};
+      options.batches = {2};
       options.lanes = lanes;
       Status status = compile(options, nullptr);
       ASSERT_TRUE(status) << status.toString();

@@ -70,6 +70,7 @@ Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders&
     const Variant variant{index, entry.rows, entry.context, entry.predictedPicoseconds, weightBytes};
     if (entry.kind == blob::EntryKind::kPrefill) table.prefills_.push_back(variant);
     if (entry.kind == blob::EntryKind::kGenerate) table.generates_.push_back(variant);
+    if (entry.kind == blob::EntryKind::kBatch) table.batchSteps_.push_back(variant);
     if (entry.kind == blob::EntryKind::kHead) table.heads_.push_back(variant);
   }
   FIRN_RETURN_IF_ERROR(
@@ -82,14 +83,17 @@ Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders&
   std::erase_if(table.prefills_,
                 [&](const Variant& v) { return !allowed(ladders.prefillChunks, v.rows) || !context(v.context); });
   std::erase_if(table.generates_, [&](const Variant& v) { return !context(v.context); });
+  std::erase_if(table.batchSteps_, [&](const Variant& v) { return !context(v.context); });
 
   const auto bySize = [](const Variant& a, const Variant& b) {
     return a.rows != b.rows ? a.rows < b.rows : a.context < b.context;
   };
   std::sort(table.prefills_.begin(), table.prefills_.end(), bySize);
   std::sort(table.generates_.begin(), table.generates_.end(), bySize);
+  std::sort(table.batchSteps_.begin(), table.batchSteps_.end(), bySize);
   std::sort(table.heads_.begin(), table.heads_.end(), bySize);
   table.chunks_ = distinct(table.prefills_, &Variant::rows);
+  table.batches_ = distinct(table.batchSteps_, &Variant::rows);
 
   if (table.generates_.empty() || table.generates_.back().context != rows) {
     return corrupt("the blob has no entry generate." + std::to_string(rows) + " for its whole cache");
@@ -108,6 +112,13 @@ const Variant* VariantTable::generateFor(uint32_t rows) const {
 const Variant* VariantTable::prefillFor(uint32_t chunk, uint32_t rows) const {
   for (const Variant& variant : prefills_) {
     if (variant.rows == chunk && variant.context >= rows) return &variant;
+  }
+  return nullptr;
+}
+
+const Variant* VariantTable::batchFor(uint32_t sessions, uint32_t rows) const {
+  for (const Variant& variant : batchSteps_) {
+    if (variant.rows >= sessions && variant.context >= rows) return &variant;
   }
   return nullptr;
 }

@@ -20,7 +20,7 @@ struct Ladders {
 /// One entry of the blob. Costs are the compiler's prediction in picoseconds.
 struct Variant {
   uint32_t entry = 0;    ///< index into the blob's entries
-  uint32_t rows = 0;     ///< tokens it takes: chunk size, 1 for generate, rows of a head
+  uint32_t rows = 0;     ///< tokens it takes: chunk size, 1 for generate, rows of a head or batch
   uint32_t context = 0;  ///< cache rows it may read; 0 for a head
   uint64_t cost = 0;
   uint64_t weightBytes = 0;  ///< that its tasks name, each lane's part once per call; gathered embedding rows aside
@@ -37,6 +37,8 @@ class VariantTable {
   const std::vector<uint32_t>& chunks() const { return chunks_; }
   /// Generate contexts, ascending; the last is T.
   const std::vector<Variant>& generates() const { return generates_; }
+  /// Batch sizes, ascending; generate, which is that of 1, is not among them. Empty when the blob has none.
+  const std::vector<uint32_t>& batches() const { return batches_; }
   /// Head sizes, ascending; the first is 1.
   const std::vector<Variant>& heads() const { return heads_; }
 
@@ -44,6 +46,9 @@ class VariantTable {
   const Variant* generateFor(uint32_t rows) const;
   /// The variant of chunk size `chunk` with the smallest context of at least `rows` rows; nullptr when none does.
   const Variant* prefillFor(uint32_t chunk, uint32_t rows) const;
+  /// The smallest batch of at least `sessions` rows with the smallest context of at least `rows` cache rows; nullptr
+  /// when there is none.
+  const Variant* batchFor(uint32_t sessions, uint32_t rows) const;
   /// The smallest head of at least `rows` rows, or else the largest one.
   const Variant& headFor(uint32_t rows) const;
 
@@ -51,6 +56,8 @@ class VariantTable {
   std::vector<uint32_t> chunks_;
   std::vector<Variant> prefills_;  ///< by chunk, then context
   std::vector<Variant> generates_;
+  std::vector<uint32_t> batches_;
+  std::vector<Variant> batchSteps_;  ///< by rows, then context
   std::vector<Variant> heads_;
 };
 

@@ -15,13 +15,15 @@ Status refuse(const Entry& entry, blob::SymbolKind kind, const std::string& what
 }
 
 uint64_t alignmentOf(const blob::SymbolRecord& symbol) {
-  if (symbol.kind == blob::SymbolKind::kKv) return blob::kTensorAlignment;
+  if (blob::isKv(symbol.kind)) return blob::kTensorAlignment;
   const DTypeInfo* type = dtypeInfo(symbol.dtype);
   return type == nullptr ? 1 : type->blockBytes;
 }
 
 Result<BoundSymbol> resolve(const Entry& entry, const blob::SymbolRecord& symbol, BufferTable& buffers,
                             const SymbolBinding& binding) {
+  // A batch need not be full: a row without a cache is one that no run may ask for.
+  if (binding.bytes == 0 && symbol.kind > blob::SymbolKind::kKv) return BoundSymbol{.record = &symbol};
   if (binding.bytes == 0)
     return refuse(entry, symbol.kind, "is not bound, expected " + std::to_string(symbol.bytes) + " bytes");
   if (binding.bytes != symbol.bytes) {
@@ -45,15 +47,13 @@ Result<BoundSymbol> resolve(const Entry& entry, const blob::SymbolRecord& symbol
   return BoundSymbol{.record = &symbol, .buffer = binding.buffer, .data = memory->data() + binding.offsetBytes};
 }
 
-bool isWritten(const blob::SymbolRecord& symbol) {
-  return symbol.isOutput != 0 || symbol.kind == blob::SymbolKind::kKv;
-}
+bool isWritten(const blob::SymbolRecord& symbol) { return symbol.isOutput != 0 || blob::isKv(symbol.kind); }
 
 Status checkOverlaps(const Entry& entry, const BoundSymbols& symbols) {
   for (const BoundSymbol& a : symbols) {
-    if (a.record == nullptr || !isWritten(*a.record)) continue;
+    if (a.data == nullptr || !isWritten(*a.record)) continue;
     for (const BoundSymbol& b : symbols) {
-      if (b.record == nullptr || &a == &b) continue;
+      if (b.data == nullptr || &a == &b) continue;
       if (a.data < b.data + b.record->bytes && b.data < a.data + a.record->bytes) {
         return refuse(entry, a.record->kind,
                       "is written and overlaps symbol " + std::string(blob::symbolKindName(b.record->kind)));

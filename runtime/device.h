@@ -70,11 +70,12 @@ class Device {
   virtual Status unload(ProgramId program) = 0;
 
   /// Ties all symbols of entry `entry` (index into the blob's entries) to memory, until the next bind of that entry.
-  /// Refuses a missing symbol, a range outside its buffer, a wrong size.
+  /// Refuses a missing symbol, a range outside its buffer, a wrong size. The caches of a batch are distinct; those of
+  /// rows 1 and up may be left unbound, and then no submit may ask for the row.
   virtual Status bind(ProgramId program, uint32_t entry, const Bindings& bindings) = 0;
   /// Starts the entry with the values its inputs hold now. One entry may be in flight.
   /// out_of_range, before any work: valid not in 1..m, row0 + m > T, row0 + valid > context, an id or position out of
-  /// range.
+  /// range. A device of fixed size computes all m rows: those of a batch beyond the valid ones touch no cache.
   virtual Status submit(ProgramId program, uint32_t entry) = 0;
   /// Waits for the entry in flight; its outputs are then readable.
   virtual Status wait() = 0;

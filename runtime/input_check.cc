@@ -25,16 +25,36 @@ Status checkEach(const Entry& entry, blob::SymbolKind kind, uint32_t count, uint
   return Status::ok();
 }
 
+/// Each row of a batch is one token in a cache of its own.
+Status checkBatchRows(const Entry& entry, RunValues& run) {
+  const int32_t* row0 = values(entry, blob::SymbolKind::kRow0);
+  const uint32_t context = entry.record->context;
+  for (uint32_t i = 0; i < run.valid; ++i) {
+    if (entry.symbol(blob::kvOfRow(i)).data == nullptr) {
+      return invalidArgument("entry " + entry.name + ": row " + std::to_string(i) + " of the " +
+                             std::to_string(run.valid) + " valid ones is bound to no cache; bind its kv");
+    }
+    if (row0[i] < 0 || static_cast<uint32_t>(row0[i]) >= context) {
+      return refuse(entry, "row0 of row " + std::to_string(i) + " (the context must hold it)", row0[i], 0,
+                    int64_t{context} - 1);
+    }
+    run.row0s[i] = static_cast<uint32_t>(row0[i]);
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<RunValues> checkInputs(const Entry& entry, const blob::ProgramHeader& header) {
   const uint32_t rows = entry.record->rows;
-  RunValues run{.valid = rows, .row0 = 0};
+  RunValues run{.valid = rows};
   if (const int32_t* valid = values(entry, blob::SymbolKind::kValid)) {
     if (*valid < 1 || static_cast<uint32_t>(*valid) > rows) return refuse(entry, "valid", *valid, 1, rows);
     run.valid = static_cast<uint32_t>(*valid);
   }
-  if (const int32_t* row0 = values(entry, blob::SymbolKind::kRow0)) {
+  if (entry.isBatch()) {
+    FIRN_RETURN_IF_ERROR(checkBatchRows(entry, run));
+  } else if (const int32_t* row0 = values(entry, blob::SymbolKind::kRow0)) {
     // A device of fixed size writes all m rows, so all of them need room, not only the valid ones.
     const int64_t lastRow0 = int64_t{header.kvRows} - rows;
     if (*row0 < 0 || *row0 > lastRow0) {

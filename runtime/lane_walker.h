@@ -45,8 +45,10 @@ template <typename Meet>
 void walkLanes(const Program& program, const Entry& entry, const RunValues& values, LaneSpan span,
                TaskClock::Cell* cells, Meet&& meet) {
   CallFrame frame{.bases = nullptr, .valid = values.valid, .row0 = values.row0, .context = entry.record->context};
+  if (entry.isBatch()) frame.row0s = values.row0s.data();
   for (const Call& call : entry.calls) {
     frame.bases = call.bases;
+    frame.rowBases = call.rowBases;
     for (uint32_t segment = call.firstSegment; segment < call.firstSegment + call.segmentCount; ++segment) {
       for (uint32_t lane = span.first; lane < span.end; ++lane) {
         runTasks(program.tasks(segment, lane), frame, cells);

@@ -6,6 +6,8 @@
 namespace firn::runtime {
 namespace {
 
+constexpr auto kMask = static_cast<uint32_t>(blob::SymbolKind::kMask);
+
 uint32_t baseIndex(const blob::OperandRecord& operand) {
   switch (operand.space) {
     case blob::Space::kScratch: return kScratchBase;
@@ -90,35 +92,46 @@ Status Program::resolveTasks(const TaskTable& table) {
 void Program::resolveCalls(Entry& entry) {
   const std::span<const blob::CallRecord> records = blob_->callsOf(*entry.record);
   size_t baseCount = 0;
-  for (const blob::CallRecord& record : records) baseCount += kFirstParamBase + record.argCount;
+  for (const blob::CallRecord& record : records) {
+    baseCount += size_t{entry.caches()} * (kFirstParamBase + record.argCount);
+  }
   entry.bases.assign(baseCount, nullptr);
   entry.calls.reserve(records.size());
   std::byte** bases = entry.bases.data();
   std::byte* const weights = weightsOf(*blob_);
   for (const blob::CallRecord& record : records) {
     const blob::BodyRecord& body = blob_->bodies()[record.body];
-    entry.calls.push_back(
-        {.record = &record, .firstSegment = body.firstSegment, .segmentCount = body.segmentCount, .bases = bases});
-    bases[kScratchBase] = scratch_.bytes().data();
-    bases[kWeightsBase] = weights;
+    entry.calls.push_back({.record = &record,
+                           .firstSegment = body.firstSegment,
+                           .segmentCount = body.segmentCount,
+                           .bases = bases,
+                           .rowBases = kFirstParamBase + record.argCount});
     const std::span<const uint64_t> args = blob_->argsOf(record);
     const std::span<const blob::ParamRecord> params = blob_->paramsOf(body);
-    for (size_t i = 0; i < args.size(); ++i) {
-      if (params[i].space == blob::Space::kWeights) bases[kFirstParamBase + i] = weights + args[i];
+    for (uint32_t row = 0; row < entry.caches(); ++row, bases += kFirstParamBase + args.size()) {
+      bases[kScratchBase] = scratch_.bytes().data();
+      bases[kWeightsBase] = weights;
+      for (size_t i = 0; i < args.size(); ++i) {
+        if (params[i].space == blob::Space::kWeights) bases[kFirstParamBase + i] = weights + args[i];
+      }
     }
-    bases += kFirstParamBase + args.size();
   }
 }
 
 void Program::applyBinding(Entry& entry) const {
-  std::byte* const kv = entry.symbol(blob::SymbolKind::kKv).data;
   for (const Call& call : entry.calls) {
-    call.bases[kKvBase] = kv;
-    for (uint32_t i = 0; i < blob::kSymbolKinds; ++i) call.bases[kFirstSymbolBase + i] = entry.symbols[i].data;
     const std::span<const uint64_t> args = blob_->argsOf(*call.record);
     const std::span<const blob::ParamRecord> params = blob_->paramsOf(blob_->bodies()[call.record->body]);
-    for (size_t i = 0; i < args.size(); ++i) {
-      if (kv != nullptr && params[i].space == blob::Space::kKv) call.bases[kFirstParamBase + i] = kv + args[i];
+    for (uint32_t row = 0; row < entry.caches(); ++row) {
+      std::byte** const bases = call.bases + size_t{row} * call.rowBases;
+      std::byte* const kv = entry.symbol(blob::kvOfRow(row)).data;
+      bases[kKvBase] = kv;
+      for (uint32_t i = 0; i < blob::kSymbolKinds; ++i) bases[kFirstSymbolBase + i] = entry.symbols[i].data;
+      // The mask of a batch is u8[m, c]; the other symbols are read as a whole.
+      if (row != 0) bases[kFirstSymbolBase + kMask] += size_t{row} * entry.record->context;
+      for (size_t i = 0; i < args.size(); ++i) {
+        if (kv != nullptr && params[i].space == blob::Space::kKv) bases[kFirstParamBase + i] = kv + args[i];
+      }
     }
   }
 }

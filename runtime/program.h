@@ -34,6 +34,18 @@ struct CallFrame {
   uint32_t valid = 0;                 ///< rows to compute, 1..m
   uint32_t row0 = 0;                  ///< cache row of the first
   uint32_t context = 0;               ///< cache rows [0, context) may be read
+  const uint32_t* row0s = nullptr;    ///< batch: cache row of each; else null
+  uint32_t rowBases = 0;              ///< batch: the bases of row i, its cache and mask, are bases + i * rowBases
+
+  /// For ops that touch the cache: part(frame, first) once for each run of rows that share one, `frame` being theirs
+  /// and `first` the number of the first of them. All rows share a cache, or in a batch none do.
+  template <typename Part>
+  void forEachCache(Part&& part) const {
+    if (row0s == nullptr) return part(*this, 0U);
+    for (uint32_t row = 0; row < valid; ++row) {
+      part(CallFrame{.bases = bases + size_t{row} * rowBases, .valid = 1, .row0 = row0s[row], .context = context}, row);
+    }
+  }
 };
 
 /// One operand: its record (dims, strides, type) and where its bytes are found.
@@ -73,12 +85,13 @@ struct TaskRange {
   const Task* end = nullptr;
 };
 
-/// A call of a body: `bases` is its row of base addresses.
+/// A call of a body: `bases` is its list of base addresses, or one list behind the other for the rows of a batch.
 struct Call {
   const blob::CallRecord* record = nullptr;
   uint32_t firstSegment = 0;
   uint32_t segmentCount = 0;
   std::byte** bases = nullptr;
+  uint32_t rowBases = 0;  ///< length of one list
 };
 
 /// A symbol of an entry and the memory it is bound to.
@@ -95,8 +108,11 @@ struct Entry {
   std::array<BoundSymbol, blob::kSymbolKinds> symbols{};  ///< by SymbolKind
   bool isBound = false;
   std::vector<Call> calls;
-  std::vector<std::byte*> bases;  ///< one row of base addresses per call
+  std::vector<std::byte*> bases;  ///< the lists of all calls
 
+  bool isBatch() const { return record->kind == blob::EntryKind::kBatch; }
+  /// Caches it is bound to: one for each row of a batch.
+  uint32_t caches() const { return isBatch() ? record->rows : 1; }
   const BoundSymbol& symbol(blob::SymbolKind kind) const { return symbols[static_cast<uint32_t>(kind)]; }
 };
 

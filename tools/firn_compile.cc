@@ -48,6 +48,8 @@ void describe(CLI::App& app, Request& request) {
   addNumberList(app, "--contexts", options.contexts,
                 "Context sizes, rounded up to 64; prompt + response is always there (default: 256,512,1024,... below)",
                 sizes);
+  addNumberList(app, "--batch", options.batches,
+                "Sessions that can take a step together: sizes among 2, 4 and 8 (default: none)", sizes);
   addNumber(app, "--threads", options.lanes, "Lanes of work: the most threads a run can use (default: the CPUs here)",
             {1, firn::compiler::kMaxLanes});
   app.add_option("--stop-after", options.stopAfter,
@@ -66,6 +68,7 @@ void printJson(const Request& request, const CompileReport& report) {
                                  {"kv_rows", report.kvRows},
                                  {"prefill_chunks", report.prefillChunks},
                                  {"contexts", report.contexts},
+                                 {"batch", report.batches},
                                  {"entries", report.entries},
                                  {"bodies", report.bodies},
                                  {"tasks", report.tasks},

@@ -37,7 +37,7 @@ llvm::LogicalResult GraphDialect::verifyOperationAttribute(mlir::Operation* op, 
     auto func = llvm::dyn_cast<FuncOp>(op);
     if (!func || !entryOf(func)) {
       return op->emitError(
-          "graph.entry_c1: graph.entry needs kind (prefill, generate or head), rows (1 or more) and "
+          "graph.entry_c1: graph.entry needs kind (prefill, generate, head or batch), rows (1 or more) and "
           "context (0 for a head, else at least rows) on a graph.func");
     }
   }
@@ -118,7 +118,7 @@ std::optional<Entry> entryOf(FuncOp func) {
   if (!kind || !rows || !context) return std::nullopt;
   Entry entry{.rows = rows.getInt(), .context = context.getInt()};
   bool known = false;
-  for (EntryKind candidate : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kHead}) {
+  for (EntryKind candidate : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kHead, EntryKind::kBatch}) {
     if (std::string_view(kind.getValue()) != blob::entryKindName(candidate)) continue;
     entry.kind = candidate;
     known = true;

@@ -71,6 +71,13 @@ std::string entryName(const Entry& entry);
 /// The graph.entry attribute of `entry`.
 mlir::DictionaryAttr entryAttr(mlir::MLIRContext& context, const Entry& entry);
 
+/// heads, T and head_dim of a cache, be it one for all rows or one for each row of a batch.
+inline llvm::ArrayRef<int64_t> cacheDims(mlir::Type cache) {
+  return llvm::cast<mlir::RankedTensorType>(cache).getShape().take_back(3);
+}
+/// True of the caches of a batch: one more dim in front, the row.
+inline bool isCacheOfRows(mlir::Type cache) { return llvm::cast<mlir::RankedTensorType>(cache).getRank() == 4; }
+
 /// The hyper-parameters of the module's graph.model attribute. nullopt when a key is missing or has another type.
 struct ModelCard {
   llvm::StringRef architecture;

@@ -33,7 +33,7 @@ llvm::LogicalResult verifyWeightType(mlir::Operation* op, llvm::StringRef labelP
 
 bool isMaskOfAnyLength(mlir::Type type) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  return tensor && tensor.getRank() == 1 && tensor.isDynamicDim(0);
+  return tensor && tensor.getRank() >= 1 && tensor.isDynamicDim(tensor.getRank() - 1);
 }
 
 }  // namespace
@@ -138,8 +138,9 @@ mlir::LogicalResult FuncOp::verify() {
   mlir::BlockArgument mask = findArgument(kMaskArg);
   const bool hasParams = !getBody().getOps<ParamOp>().empty();
   if (hasParams && mask && !isMaskOfAnyLength(mask.getType())) {
-    return violates(*this, "graph.func_c5") << "the mask of a body is " << mask.getType()
-                                            << ", expected tensor<?xi8>: all contexts of a chunk share the body";
+    return violates(*this, "graph.func_c5")
+           << "the mask of a body is " << mask.getType()
+           << ", expected tensor<?xi8>, or one a row: all contexts of a chunk share the body";
   }
   if (hasParams && !isPrivate()) {
     return violates(*this, "graph.func_c6") << "found graph.param in a public function, expected a private one";

@@ -151,7 +151,7 @@ def Graph_StateWriteOp : Graph_SymbolOp<"state_write", []> {
 
 def Graph_CacheUpdateOp : Graph_PlainOp<"cache_update"> {
   let summary = "the cache with rows row0 .. row0 + valid - 1 replaced: a state_write without state";
-  let arguments = (ins Graph_Cache:$cache, Graph_Matrix:$input, Graph_Count:$row0, Graph_Count:$valid, I32Attr:$heads);
+  let arguments = (ins Graph_Cache:$cache, Graph_Matrix:$input, Graph_Row0:$row0, Graph_Count:$valid, I32Attr:$heads);
   let results = (outs Graph_Cache:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
@@ -160,7 +160,7 @@ def Graph_AttentionOp : Graph_Op<"attention", [Pure, AttrSizedOperandSegments]> 
   let summary = "softmax(q K^T * scale) V, causal, grouped heads; with a mask once the program is stateless, and a "
                 "window where it is not 0";
   let arguments = (ins Graph_Matrix:$query, Graph_Cache:$keys, Graph_Cache:$values, Optional<Graph_Mask>:$mask,
-                       Optional<Graph_Count>:$row0, I32Attr:$heads, I32Attr:$kv_heads, F32Attr:$scale,
+                       Optional<Graph_Row0>:$row0, I32Attr:$heads, I32Attr:$kv_heads, F32Attr:$scale,
                        DefaultValuedAttr<I32Attr, "0">:$window);
   let results = (outs Graph_Matrix:$result);
   let assemblyFormat = [{

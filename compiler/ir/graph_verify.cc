@@ -108,6 +108,14 @@ bool headsFit(int64_t columns, int64_t heads, int64_t headDim) {
   return columns % heads == 0 && columns / heads == headDim;
 }
 
+/// A cache for all rows goes with one row0, and caches for each of m rows with m of them.
+bool cachesFitRows(mlir::Type cache, mlir::Value row0, int64_t rows) {
+  auto cacheType = llvm::cast<RankedTensorType>(cache);
+  auto row0Type = llvm::cast<RankedTensorType>(row0.getType());
+  if (!isCacheOfRows(cache)) return row0Type.getRank() == 0;
+  return row0Type.getRank() == 1 && dimsFit(row0Type.getDimSize(0), rows) && dimsFit(cacheType.getDimSize(0), rows);
+}
+
 }  // namespace
 
 LogicalResult EmbedOp::verifySymbolUses(SymbolTableCollection& tables) {
@@ -194,14 +202,21 @@ LogicalResult CacheUpdateOp::verify() {
     return violates(*this, "graph.cache_update_c1")
            << "found a result of " << getResult().getType() << ", expected " << type;
   }
-  if (!dimsFit(getHeads(), type.getDimSize(0)) || !headsFit(columnsOf(getInput()), getHeads(), type.getDimSize(2))) {
+  const llvm::ArrayRef<int64_t> dims = cacheDims(type);
+  if (!dimsFit(getHeads(), dims[0]) || !headsFit(columnsOf(getInput()), getHeads(), dims[2])) {
     return violates(*this, "graph.cache_update_c2") << "found " << getInput().getType() << " with " << getHeads()
                                                     << " heads, expected rows of the cache " << type;
   }
   const int64_t rows = rowsOf(getInput());
-  if (!type.isDynamicDim(1) && !mlir::ShapedType::isDynamic(rows) && rows > type.getDimSize(1)) {
+  const bool known = !mlir::ShapedType::isDynamic(dims[1]) && !mlir::ShapedType::isDynamic(rows);
+  if (known && !isCacheOfRows(type) && rows > dims[1]) {
     return violates(*this, "graph.cache_update_c3")
-           << "found " << rows << " new rows, expected at most the " << type.getDimSize(1) << " rows of the cache";
+           << "found " << rows << " new rows, expected at most the " << dims[1] << " rows of the cache";
+  }
+  if (!cachesFitRows(type, getRow0(), rows)) {
+    return violates(*this, "graph.cache_update_c4")
+           << "found a cache of " << type << " and row0 of " << getRow0().getType()
+           << ", expected one of each, or one of each for every one of the " << rows << " rows";
   }
   return mlir::success();
 }
@@ -214,14 +229,15 @@ LogicalResult AttentionOp::verify() {
     return violates(*this, "graph.attention_c1")
            << "found " << heads << " heads and " << kvHeads << " kv_heads, expected heads to be a multiple of kv_heads";
   }
-  if (keys != getValues().getType() || !dimsFit(keys.getDimSize(0), kvHeads)) {
+  const llvm::ArrayRef<int64_t> dims = cacheDims(keys);
+  if (keys != getValues().getType() || !dimsFit(dims[0], kvHeads)) {
     return violates(*this, "graph.attention_c2")
            << "found keys of " << keys << " and values of " << getValues().getType() << ", expected one type with "
            << kvHeads << " heads";
   }
-  if (!headsFit(columnsOf(getQuery()), heads, keys.getDimSize(2))) {
+  if (!headsFit(columnsOf(getQuery()), heads, dims[2])) {
     return violates(*this, "graph.attention_c3") << "found a query of " << getQuery().getType() << ", expected "
-                                                 << heads << " heads of " << keys.getDimSize(2) << " columns";
+                                                 << heads << " heads of " << dims[2] << " columns";
   }
   if (getResult().getType() != getQuery().getType()) {
     return violates(*this, "graph.attention_c4")
@@ -232,11 +248,20 @@ LogicalResult AttentionOp::verify() {
            << "found " << (getMask() ? "mask" : "row0") << " alone, expected both or neither";
   }
   if (getMask()) {
-    const int64_t context = llvm::cast<RankedTensorType>(getMask().getType()).getDimSize(0);
-    const bool known = !mlir::ShapedType::isDynamic(context) && !keys.isDynamicDim(1);
-    if (known && context > keys.getDimSize(1)) {
-      return violates(*this, "graph.attention_c6") << "found a mask of " << context << " rows, expected at most the "
-                                                   << keys.getDimSize(1) << " rows of the cache";
+    auto mask = llvm::cast<RankedTensorType>(getMask().getType());
+    const int64_t context = mask.getShape().back();
+    const bool known = !mlir::ShapedType::isDynamic(context) && !mlir::ShapedType::isDynamic(dims[1]);
+    if (known && context > dims[1]) {
+      return violates(*this, "graph.attention_c6")
+             << "found a mask of " << context << " rows, expected at most the " << dims[1] << " rows of the cache";
+    }
+    const int64_t rows = rowsOf(getQuery());
+    const bool maskFits =
+        isCacheOfRows(keys) ? mask.getRank() == 2 && dimsFit(mask.getDimSize(0), rows) : mask.getRank() == 1;
+    if (!maskFits || !cachesFitRows(keys, getRow0(), rows)) {
+      return violates(*this, "graph.attention_c9")
+             << "found keys of " << keys << ", a mask of " << mask << " and row0 of " << getRow0().getType()
+             << ", expected one of each, or one of each for every one of the " << rows << " rows";
     }
   }
   if (!isPositive(getScale())) {

@@ -182,7 +182,7 @@ mlir::LogicalResult RunOp::verify() {
 
 mlir::LogicalResult EntryOp::verify() {
   std::optional<blob::EntryKind> kind = entryKindFromName(getKind());
-  if (!kind) return emitOpError() << "kind is '" << getKind() << "', not prefill, generate or head";
+  if (!kind) return emitOpError() << "kind is '" << getKind() << "', not prefill, generate, batch or head";
   if (getRows() < 1) return emitOpError() << "rows is " << getRows() << ", not at least 1";
   if ((*kind == blob::EntryKind::kHead) != (getContextRows() == 0)) {
     return emitOpError() << "context is " << getContextRows() << "; a head has 0, every other entry at least 1";

@@ -92,7 +92,10 @@ Layer describe(FuncOp entry, const LayerSpan& span, int64_t number) {
 /// The type of a body's argument: that of the value, but a mask of any length (all contexts share the body).
 mlir::Type formalType(Value value, llvm::StringRef name) {
   if (name != graph::kMaskArg) return value.getType();
-  return mlir::RankedTensorType::get({mlir::ShapedType::kDynamic}, mlir::IntegerType::get(value.getContext(), 8));
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  shape.back() = mlir::ShapedType::kDynamic;
+  return mlir::RankedTensorType::get(shape, type.getElementType());
 }
 
 Signature signatureOf(const Layer& layer, mlir::SymbolTableCollection& tables) {
@@ -234,9 +237,12 @@ class FoldPass : public mlir::PassWrapper<FoldPass, mlir::OperationPass<mlir::Mo
  private:
   static mlir::LogicalResult foldEntry(FuncOp func, const graph::Entry& entry, BodyTable& bodies) {
     Operation* terminator = func.getBody().front().getTerminator();
-    Value hidden = entry.kind == graph::EntryKind::kGenerate ? hiddenBehindLogits(func)
-                   : terminator->getNumOperands() > 0        ? terminator->getOperand(0)
-                                                             : Value();
+    Value hidden;
+    if (entry.kind != graph::EntryKind::kPrefill) {
+      hidden = hiddenBehindLogits(func);
+    } else if (terminator->getNumOperands() > 0) {
+      hidden = terminator->getOperand(0);
+    }
     llvm::SmallVector<LayerSpan> spans;
     if (hidden) spans = findLayers(func, hidden);
     if (spans.empty()) {

@@ -23,11 +23,23 @@ RankedTensorType withDim(mlir::Type type, unsigned index, int64_t size) {
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
+/// One `type` for each of m rows.
+RankedTensorType forEachRow(RankedTensorType type, int64_t rows) {
+  llvm::SmallVector<int64_t> shape = {rows};
+  shape.append(type.getShape().begin(), type.getShape().end());
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
 /// The static type of argument `index` of @model in an entry of m rows and context c over T cache rows.
 mlir::Type argumentType(FuncOp func, unsigned index, const Entry& entry, int64_t kvRows) {
   auto type = llvm::cast<RankedTensorType>(func.getArgumentTypes()[index]);
-  if (func.argumentName(index) == graph::kMaskArg) return withDim(type, 0, entry.context);
-  if (type.getRank() == 3) return withDim(type, 1, kvRows);
+  const llvm::StringRef name = func.argumentName(index);
+  const bool isMask = name == graph::kMaskArg;
+  const bool isCache = type.getRank() == 3;
+  if (isMask) type = withDim(type, 0, entry.context);
+  if (isCache) type = withDim(type, 1, kvRows);
+  const bool isPerRow = isMask || isCache || name == graph::kRow0Arg;
+  if (isPerRow) return entry.kind == EntryKind::kBatch ? forEachRow(type, entry.rows) : type;
   return type.getRank() == 0 ? type : withDim(type, 0, entry.rows);
 }
 
@@ -58,7 +70,7 @@ void eraseDeadOps(mlir::Block& block) {
   }
 }
 
-/// A prefill or generate entry: the whole of @model with static shapes; a prefill stops before the last norm.
+/// A prefill, generate or batch entry: the whole of @model with static shapes; a prefill stops before the last norm.
 void cloneEntry(FuncOp model, const Entry& entry, int64_t kvRows, mlir::OpBuilder& builder) {
   auto func = llvm::cast<FuncOp>(builder.clone(*model));
   func.setSymName(graph::entryName(entry));
@@ -117,6 +129,7 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
   explicit FreezePass(const FreezeOptions& options) {
     chunks_ = options.chunks;
     contexts_ = options.contexts;
+    batches_ = options.batches;
     headRows_ = options.headRows;
     kvRows_ = options.kvRows;
   }
@@ -132,11 +145,12 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
     }
     // A tensor of 2^31 rows has no i32 row number.
     if (kvRows_ < 1 || kvRows_ > INT32_MAX || !isLadder(chunks_, kvRows_) || !isLadder(contexts_, kvRows_) ||
-        !isLadder(headRows_, INT32_MAX) ||
+        !isLadder(headRows_, INT32_MAX) || !isBatchLadder() ||
         llvm::ArrayRef<int64_t>(chunks_).back() > llvm::ArrayRef<int64_t>(contexts_).back()) {
       getOperation().emitError() << "graph.freeze_c2: found chunks [" << llvm::ArrayRef<int64_t>(chunks_)
                                  << "], contexts [" << llvm::ArrayRef<int64_t>(contexts_) << "], head rows ["
-                                 << llvm::ArrayRef<int64_t>(headRows_) << "], kv rows " << kvRows_.getValue()
+                                 << llvm::ArrayRef<int64_t>(headRows_) << "], batches ["
+                                 << llvm::ArrayRef<int64_t>(batches_) << "], kv rows " << kvRows_.getValue()
                                  << ", expected ascending ladders from 1 up to the kv rows, and a context for each "
                                     "chunk";
       return signalPassFailure();
@@ -149,6 +163,11 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
   }
 
  private:
+  bool isBatchLadder() const {
+    const llvm::ArrayRef<int64_t> batches = batches_;
+    return batches.empty() || (isLadder(batches, kvRows_) && batches.front() > 1);
+  }
+
   void makeEntries(FuncOp model) {
     mlir::OpBuilder builder(model);
     for (int64_t chunk : chunks_) {
@@ -160,12 +179,19 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
     for (int64_t context : contexts_) {
       cloneEntry(model, {.kind = EntryKind::kGenerate, .rows = 1, .context = context}, kvRows_, builder);
     }
+    for (int64_t rows : batches_) {
+      for (int64_t context : contexts_) {
+        if (context < rows) continue;
+        cloneEntry(model, {.kind = EntryKind::kBatch, .rows = rows, .context = context}, kvRows_, builder);
+      }
+    }
     for (int64_t rows : headRows_) cloneHead(model, rows, builder);
     model.erase();
   }
 
   ListOption<int64_t> chunks_{*this, "chunks", llvm::cl::desc("rows of prefill entries, ascending")};
   ListOption<int64_t> contexts_{*this, "contexts", llvm::cl::desc("context sizes, ascending")};
+  ListOption<int64_t> batches_{*this, "batches", llvm::cl::desc("rows of batch entries, ascending, from 2")};
   ListOption<int64_t> headRows_{*this, "head-rows", llvm::cl::desc("rows of head entries, ascending")};
   Option<int64_t> kvRows_{*this, "kv-rows", llvm::cl::desc("rows of the KV cache"), llvm::cl::init(0)};
 };

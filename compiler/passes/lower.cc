@@ -63,7 +63,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
       if (!graph::entryOf(func)) continue;
       for (mlir::Type type : func.getArgumentTypes()) {
         auto tensor = llvm::cast<mlir::RankedTensorType>(type);
-        if (tensor.getRank() == 3) return tensor.getDimSize(1);
+        if (tensor.getRank() >= 3) return graph::cacheDims(tensor)[1];
       }
     }
     return 0;

@@ -22,13 +22,15 @@ std::unique_ptr<mlir::Pass> createStatelessPass();
 /// Which static programs to make. All values are in rows (tokens), final: nothing is rounded or added here.
 struct FreezeOptions {
   std::vector<int64_t> chunks;               ///< m of prefill entries, ascending, 1 .. kvRows
-  std::vector<int64_t> contexts;             ///< c, ascending, 1 .. kvRows; prefill uses those >= m
+  std::vector<int64_t> contexts;             ///< c, ascending, 1 .. kvRows; prefill and batch use those >= m
+  std::vector<int64_t> batches;              ///< rows of batch entries, ascending, 2 and more; may be empty
   int64_t kvRows = 0;                        ///< T
   std::vector<int64_t> headRows{1, 16, 64};  ///< rows of head entries, ascending
 };
 
 /// One static clone of @model per entry: @prefill.<chunk>.<context> (returns the hidden rows before the last norm),
-/// @generate.<context> (one row, returns logits), @head.<rows> (hidden rows to logits); @model is gone. Errors:
+/// @generate.<context> (one row, returns logits), @batch.<rows>.<context> (a generate step of rows that each have a
+/// cache, mask and row0 of their own), @head.<rows> (hidden rows to logits); @model is gone. Errors:
 /// graph.freeze_c1 (no single @model), _c2 (options), _c3 (logits are no norm and head of one residual stream).
 std::unique_ptr<mlir::Pass> createFreezePass(const FreezeOptions& options);
 

@@ -22,7 +22,7 @@ DType symbolType(blob::SymbolKind kind) {
   }
 }
 
-bool isCacheType(mlir::Type type) { return llvm::cast<mlir::RankedTensorType>(type).getRank() == 3; }
+bool isCacheType(mlir::Type type) { return llvm::cast<mlir::RankedTensorType>(type).getRank() >= 3; }
 
 /// A body that was made, and what it needs to be called and leaves behind.
 struct LoweredBody {
@@ -66,6 +66,7 @@ ValueState EntryLowering::symbolState(blob::SymbolKind kind, mlir::Type type) {
   auto shape = llvm::cast<mlir::RankedTensorType>(type).getShape();
   llvm::SmallVector<int64_t> dims(shape.begin(), shape.end());
   // Bodies are shared by all contexts, so the mask is named with all T rows; the entry's context says how many count.
+  // In a batch it is that of one row, as is the cache: the device gives each row its own.
   if (kind == blob::SymbolKind::kMask) dims = {program_.shape().kvRows};
   ValueState state;
   state.form = kind == blob::SymbolKind::kHidden ? ValueState::Form::kReplicated : ValueState::Form::kSymbol;
@@ -89,7 +90,7 @@ mlir::LogicalResult EntryLowering::placeArguments(graph::FuncOp func) {
     }
     const ProgramShape& shape = program_.shape();
     llvm::SmallVector<int64_t> dims = {shape.card.kvHeads, shape.kvRows, shape.card.headDim};
-    if (llvm::cast<mlir::RankedTensorType>(arg.getType()).getShape() != llvm::ArrayRef<int64_t>(dims)) {
+    if (graph::cacheDims(arg.getType()) != llvm::ArrayRef<int64_t>(dims)) {
       return func.emitOpError() << "cache '" << name << "' is " << arg.getType() << ", not [" << dims << "]";
     }
     ValueState state;
@@ -110,21 +111,27 @@ void EntryLowering::addSymbols(graph::FuncOp func) {
   const ProgramShape& shape = program_.shape();
   using Kind = blob::SymbolKind;
   bool isHead = entry_.kind == graph::EntryKind::kHead;
+  bool isBatch = entry_.kind == graph::EntryKind::kBatch;
+  int64_t caches = isBatch ? entry_.rows : 1;
   if (!isHead) {
     add(Kind::kIds, DType::kI32, {entry_.rows}, false);
     add(Kind::kPositions, DType::kI32, {entry_.rows}, false);
     add(Kind::kValid, DType::kI32, {1}, false);
-    add(Kind::kRow0, DType::kI32, {1}, false);
-    add(Kind::kMask, DType::kU8, {entry_.context}, false);
+    add(Kind::kRow0, DType::kI32, {caches}, false);
+    llvm::SmallVector<int64_t> mask = {entry_.context};
+    if (isBatch) mask.insert(mask.begin(), entry_.rows);
+    add(Kind::kMask, DType::kU8, mask, false);
   }
-  if (entry_.kind != graph::EntryKind::kGenerate) {
+  if (isHead || entry_.kind == graph::EntryKind::kPrefill) {
     add(Kind::kHidden, DType::kF32, {entry_.rows, shape.card.embed}, !isHead);
   }
   if (entry_.kind != graph::EntryKind::kPrefill) {
     add(Kind::kLogits, DType::kF32, {entry_.rows, shape.card.vocab}, true);
   }
-  if (!isHead) {
-    add(Kind::kKv, target_.kvType, {2 * shape.card.layers, shape.card.kvHeads, shape.kvRows, shape.card.headDim}, true);
+  if (isHead) return;
+  for (int64_t row = 0; row < caches; ++row) {
+    add(blob::kvOfRow(static_cast<uint32_t>(row)), target_.kvType,
+        {2 * shape.card.layers, shape.card.kvHeads, shape.kvRows, shape.card.headDim}, true);
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using blob::SymbolKind;
 
-constexpr uint64_t kMargin = 4096;
+constexpr uint64_t kMargin = 4096;  // around every slot and symbol
 /// Each symbol has a place of this size in the io buffer, of which it uses the bytes after the first margin.
 constexpr uint64_t kPlace = 64 * 1024;
 static_assert(kPlace >= 2 * kMargin + 64 * kVocab * sizeof(float));
@@ -22,14 +22,13 @@ uint64_t largestBytes(SymbolKind kind) {
   switch (kind) {
     case SymbolKind::kIds:
     case SymbolKind::kPositions: return 64 * sizeof(int32_t);
-    case SymbolKind::kValid:
-    case SymbolKind::kRow0: return sizeof(int32_t);
-    case SymbolKind::kMask: return kKvRows;
+    case SymbolKind::kValid: return sizeof(int32_t);
+    case SymbolKind::kRow0: return blob::kMaxBatchRows * sizeof(int32_t);
+    case SymbolKind::kMask: return blob::kMaxBatchRows * kKvRows;
     case SymbolKind::kHidden: return 64 * kEmbed * sizeof(float);
     case SymbolKind::kLogits: return 16 * kVocab * sizeof(float);
-    case SymbolKind::kKv: return 0;
+    default: return 0;
   }
-  return 0;
 }
 
 }  // namespace
@@ -59,12 +58,12 @@ Status Rig::start(const DeviceCase& testCase, const LoadOptions& options) {
   blob_ = std::make_unique<blob::Blob>(std::move(blob));
   FIRN_ASSIGN_OR_RETURN(device_, openDevice(testCase.device, testCase.options));
   FIRN_ASSIGN_OR_RETURN(program_, device_->load(*blob_, options));
-  FIRN_ASSIGN_OR_RETURN(kvBuffer_, device_->alloc(blob_->header().kvBytes + 2 * kMargin));
+  FIRN_ASSIGN_OR_RETURN(kvBuffer_, device_->alloc(slotOffset(kSlots)));
   FIRN_ASSIGN_OR_RETURN(kv_, device_->map(kvBuffer_));
   FIRN_ASSIGN_OR_RETURN(ioBuffer_, device_->alloc(blob::kSymbolKinds * kPlace));
   FIRN_ASSIGN_OR_RETURN(io_, device_->map(ioBuffer_));
-  std::fill_n(kv_.begin(), kMargin, kCanary);
-  std::fill(kv_.end() - kMargin, kv_.end(), kCanary);
+  std::fill(kv_.begin(), kv_.end(), kCanary);
+  for (uint32_t slot = 0; slot < kSlots; ++slot) std::ranges::fill(cache(slot), std::byte{0});
   std::fill(io_.begin(), io_.end(), kCanary);
   return Status::ok();
 }
@@ -79,8 +78,10 @@ Bindings Rig::bindings(uint32_t entry) const {
   Bindings bindings{};
   for (const blob::SymbolRecord& symbol : blob_->symbolsOf(blob_->entries()[entry])) {
     SymbolBinding& binding = bindings[static_cast<uint32_t>(symbol.kind)];
-    binding.buffer = symbol.kind == SymbolKind::kKv ? kvBuffer_ : ioBuffer_;
-    binding.offsetBytes = kMargin + (symbol.kind == SymbolKind::kKv ? 0 : placeOf(symbol.kind));
+    const bool isBatch = blob_->entries()[entry].kind == blob::EntryKind::kBatch;
+    const uint32_t row = static_cast<uint32_t>(symbol.kind) - static_cast<uint32_t>(SymbolKind::kKv);
+    binding.buffer = blob::isKv(symbol.kind) ? kvBuffer_ : ioBuffer_;
+    binding.offsetBytes = blob::isKv(symbol.kind) ? slotOffset(isBatch ? row : slot_) : kMargin + placeOf(symbol.kind);
     binding.bytes = symbol.bytes;
   }
   return bindings;
@@ -118,6 +119,34 @@ Status Rig::run(std::string_view name, const Tokens& tokens) {
   return run(name);
 }
 
+void Rig::setBatch(const std::vector<BatchRow>& rows, uint32_t entryRows, uint32_t context) {
+  // Padding is what no check may look at.
+  std::ranges::fill(ints(SymbolKind::kIds).first(entryRows), -1);
+  std::ranges::fill(ints(SymbolKind::kPositions).first(entryRows), -1);
+  std::ranges::fill(ints(SymbolKind::kRow0).first(entryRows), -1);
+  std::ranges::fill(mask(), std::byte{0});
+  for (uint32_t i = 0; i < rows.size(); ++i) {
+    ints(SymbolKind::kIds)[i] = rows[i].id;
+    ints(SymbolKind::kPositions)[i] = static_cast<int32_t>(rows[i].row0);
+    ints(SymbolKind::kRow0)[i] = static_cast<int32_t>(rows[i].row0);
+    std::ranges::fill(mask().subspan(size_t{i} * context, rows[i].row0 + 1), std::byte{1});
+  }
+  ints(SymbolKind::kValid)[0] = static_cast<int32_t>(rows.size());
+}
+
+Status Rig::runBatch(const std::vector<BatchRow>& rows, uint32_t entryRows, uint32_t context) {
+  setBatch(rows, entryRows, context);
+  const uint32_t index = entry("batch." + std::to_string(entryRows) + "." + std::to_string(context));
+  Bindings bound = bindings(index);
+  for (uint32_t i = 0; i < entryRows; ++i) {
+    SymbolBinding& kv = bound[static_cast<uint32_t>(blob::kvOfRow(i))];
+    kv = i < rows.size() ? SymbolBinding{kvBuffer_, slotOffset(rows[i].slot), kv.bytes} : SymbolBinding{};
+  }
+  FIRN_RETURN_IF_ERROR(device_->bind(program_, index, bound));
+  FIRN_RETURN_IF_ERROR(device_->submit(program_, index));
+  return device_->wait();
+}
+
 Status Rig::generateAll(const Tokens& tokens) {
   for (uint32_t i = 0; i < tokens.ids.size(); ++i) {
     FIRN_RETURN_IF_ERROR(run("generate.128", {.ids = {tokens.ids[i]}, .row0 = tokens.row0 + i}));
@@ -133,8 +162,9 @@ std::span<float> Rig::hidden(uint32_t rows) {
   return {reinterpret_cast<float*>(symbol(SymbolKind::kHidden).data()), size_t{rows} * kEmbed};
 }
 
-std::span<std::byte> Rig::cache() { return kv_.subspan(kMargin, kv_.size() - 2 * kMargin); }
-std::span<std::byte> Rig::cacheAndMargins() { return kv_; }
+uint64_t Rig::slotOffset(uint32_t slot) const { return kMargin + slot * (blob_->header().kvBytes + kMargin); }
+
+std::span<std::byte> Rig::cache(uint32_t slot) { return kv_.subspan(slotOffset(slot), blob_->header().kvBytes); }
 
 bool Rig::marginsIntact() {
   const auto isCanary = [](std::byte b) { return b == kCanary; };
@@ -144,7 +174,11 @@ bool Rig::marginsIntact() {
     if (!std::ranges::all_of(place.first(kMargin), isCanary)) return false;
     if (!std::ranges::all_of(place.subspan(kMargin + used), isCanary)) return false;
   }
-  return std::ranges::all_of(kv_.first(kMargin), isCanary) && std::ranges::all_of(kv_.last(kMargin), isCanary);
+  for (uint32_t slot = 0; slot <= kSlots; ++slot) {
+    const uint64_t end = slotOffset(slot);
+    if (!std::ranges::all_of(kv_.subspan(end - kMargin, kMargin), isCanary)) return false;
+  }
+  return true;
 }
 
 }  // namespace firn::runtime::cts

@@ -33,6 +33,16 @@ struct Tokens {
   uint32_t row0 = 0;
 };
 
+/// One row of a batch: a token for cache row `row0` of slot `slot`.
+struct BatchRow {
+  int32_t id = 0;
+  uint32_t row0 = 0;
+  uint32_t slot = 0;
+};
+
+/// Caches of a rig, each in memory of its own between canaries.
+inline constexpr uint32_t kSlots = 9;
+
 /// `count` ids of the tiny vocabulary; the same for the same `first`.
 std::vector<int32_t> someIds(uint32_t count, uint32_t first = 0);
 
@@ -49,8 +59,11 @@ class Rig {
   /// Index of the entry of that name; the test fails when there is none.
   uint32_t entry(std::string_view name) const;
 
-  /// Bindings of all symbols of the entry, to this rig's buffers.
+  /// Bindings of all symbols of the entry, to this rig's buffers: the cache of row i of a batch is slot i, that of
+  /// other entries the one of useSlot.
   Bindings bindings(uint32_t entry) const;
+  /// The slot that entries with one cache are bound to from now on; 0 at first.
+  void useSlot(uint32_t slot) { slot_ = slot; }
   /// Writes ids, positions, valid, row0 and mask.
   void setInputs(const Tokens& tokens);
   /// The value of a scalar or array input, for tests that spoil it.
@@ -60,23 +73,28 @@ class Rig {
   Status run(std::string_view entry);
   /// setInputs, then run.
   Status run(std::string_view entry, const Tokens& tokens);
+  /// Writes the inputs of a batch entry of `entryRows` rows and context `context`: those of `rows`, then padding.
+  void setBatch(const std::vector<BatchRow>& rows, uint32_t entryRows, uint32_t context);
+  /// setBatch, then bind (of valid rows only), submit, wait. The entry is batch.<entryRows>.<context>.
+  Status runBatch(const std::vector<BatchRow>& rows, uint32_t entryRows, uint32_t context);
+  std::span<std::byte> mask() { return symbol(blob::SymbolKind::kMask); }
   /// Appends all tokens by generate.128, one at a time.
   Status generateAll(const Tokens& tokens);
 
   std::span<float> logits(uint32_t rows);
   std::span<float> hidden(uint32_t rows);
-  /// The KV cache alone, and with the canaries before and behind it.
-  std::span<std::byte> cache();
-  std::span<std::byte> cacheAndMargins();
+  /// The KV cache of a slot.
+  std::span<std::byte> cache(uint32_t slot = 0);
   /// Element bytes of the cache.
   uint32_t cacheElementBytes() const { return blob_->header().kvType == DType::kF16 ? 2 : 4; }
-  /// True when nothing but the symbols themselves was written in the io buffer since open.
+  /// True when nothing but the symbols and slots themselves was written since open.
   bool marginsIntact();
 
  private:
   Rig() = default;
   Status start(const DeviceCase& testCase, const LoadOptions& options);
   std::span<std::byte> symbol(blob::SymbolKind kind);
+  uint64_t slotOffset(uint32_t slot) const;
 
   std::unique_ptr<blob::Blob> blob_;
   std::unique_ptr<Device> device_;
@@ -85,6 +103,7 @@ class Rig {
   BufferId ioBuffer_{};
   std::span<std::byte> kv_;
   std::span<std::byte> io_;
+  uint32_t slot_ = 0;
 };
 
 /// A copy of float values, for comparing bits.

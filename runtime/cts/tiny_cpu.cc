@@ -220,6 +220,14 @@ void Builder::build() {
       addEntry(rows == 1 ? blob::EntryKind::kGenerate : blob::EntryKind::kPrefill, context, s, bodies);
     }
   }
+  for (const uint32_t rows : kBatchRows) {
+    const Scratch s(rows, options_.lanes);
+    Bodies bodies{};
+    bodies.embed = embedBody(s);
+    bodies.block = blockBody(s);
+    bodies.last = headBody(s, false);
+    for (const uint32_t context : kContexts) addEntry(blob::EntryKind::kBatch, context, s, bodies);
+  }
   for (const uint32_t rows : kHeadRows) {
     const Scratch s(rows, options_.lanes);
     addEntry(blob::EntryKind::kHead, 0, s, {.embed = 0, .block = 0, .last = headBody(s, true)});

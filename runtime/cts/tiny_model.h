@@ -26,6 +26,7 @@ inline constexpr float kEpsilon = 1e-5F;
 inline constexpr uint32_t kChunks[] = {16, 64};
 inline constexpr uint32_t kContexts[] = {64, kKvRows};
 inline constexpr uint32_t kHeadRows[] = {1, 16};
+inline constexpr uint32_t kBatchRows[] = {2, 4, 8};
 
 struct TinyOptions {
   blob::Target target = blob::Target::kReference;

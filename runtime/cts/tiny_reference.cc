@@ -117,6 +117,14 @@ void Builder::build() {
       addEntry(rows == 1 ? blob::EntryKind::kGenerate : blob::EntryKind::kPrefill, rows, context, s, bodies);
     }
   }
+  for (const uint32_t rows : kBatchRows) {
+    const Scratch s(rows);
+    Bodies bodies{};
+    bodies.embed = embedBody(s);
+    bodies.block = blockBody(s);
+    bodies.head = headBody(s, false);
+    for (const uint32_t context : kContexts) addEntry(blob::EntryKind::kBatch, rows, context, s, bodies);
+  }
   for (const uint32_t rows : kHeadRows) {
     const Scratch s(rows);
     const Bodies bodies{.embed = 0, .block = 0, .copyOut = 0, .head = headBody(s, true)};

@@ -23,7 +23,8 @@ std::string keyOf(const compiler::CompileOptions& options) {
   const compiler::ActivationPlanes& planes = options.activationPlanes;
   key << options.modelPath << ' ' << options.target << ' ' << options.maxPromptTokens << ' '
       << options.minResponseTokens << ' ' << joined(options.prefillChunks) << ' ' << joined(options.contexts) << ' '
-      << options.lanes << ' ' << planes.attentionInputs << planes.head << planes.others;
+      << joined(options.batches) << ' ' << options.lanes << ' ' << planes.attentionInputs << planes.head
+      << planes.others;
   return key.str();
 }
 

@@ -214,7 +214,7 @@ graph.func @f(%x: tensor<4x64xf32>, %r: tensor<4xf32>) {
 // -----
 
 graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
-  // expected-error @+1 {{must be a cache tensor<heads x T x d x f32> (graph.cache)}}
+  // expected-error @+1 {{must be a cache tensor<heads x T x d x f32>, or one a row (graph.cache)}}
   %0 = graph.attention %q, %q, %q {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   graph.return
 }
@@ -222,7 +222,7 @@ graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>
 // -----
 
 graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
-  // expected-error @+1 {{must be a mask tensor<c x i8> (graph.mask)}}
+  // expected-error @+1 {{must be a mask tensor<c x i8>, or one a row (graph.mask)}}
   %0 = graph.attention %q, %c, %c mask %q row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>, tensor<4x64xf32>, tensor<i32>) -> tensor<4x64xf32>
   graph.return
 }
@@ -230,7 +230,7 @@ graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>
 // -----
 
 graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
-  // expected-error @+1 {{must be a number tensor<i32> (graph.count)}}
+  // expected-error @+1 {{must be a number tensor<i32>, or one a row (graph.row0)}}
   %0 = graph.cache_update %c, %kr, %m, %r {heads = 2 : i32} : (tensor<2x128x16xf32>, tensor<4x32xf32>, tensor<128xi8>, tensor<i32>) -> tensor<2x128x16xf32>
   graph.return
 }
@@ -558,6 +558,46 @@ graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>
 
 // -----
 
+graph.func @f(%c: tensor<2x128x16xf32>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
+  // expected-error @+1 {{must be a number tensor<i32> (graph.count)}}
+  %0 = graph.cache_update %c, %kr, %r, %kr {heads = 2 : i32} : (tensor<2x128x16xf32>, tensor<4x32xf32>, tensor<i32>, tensor<4x32xf32>) -> tensor<2x128x16xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%c: tensor<4x2x128x16xf32>, %r0: tensor<i32>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
+  // expected-error-re @+1 {{graph.cache_update_c4: {{.*}}every one of the 4 rows}}
+  %0 = graph.cache_update %c, %kr, %r0, %r {heads = 2 : i32} : (tensor<4x2x128x16xf32>, tensor<4x32xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2x128x16xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%c: tensor<2x128x16xf32>, %r0: tensor<4xi32>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
+  // expected-error-re @+1 {{graph.cache_update_c4: {{.*}}every one of the 4 rows}}
+  %0 = graph.cache_update %c, %kr, %r0, %r {heads = 2 : i32} : (tensor<2x128x16xf32>, tensor<4x32xf32>, tensor<4xi32>, tensor<i32>) -> tensor<2x128x16xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%c: tensor<3x2x128x16xf32>, %r0: tensor<4xi32>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
+  // expected-error-re @+1 {{graph.cache_update_c4: {{.*}}every one of the 4 rows}}
+  %0 = graph.cache_update %c, %kr, %r0, %r {heads = 2 : i32} : (tensor<3x2x128x16xf32>, tensor<4x32xf32>, tensor<4xi32>, tensor<i32>) -> tensor<3x2x128x16xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%c: tensor<4x2x128x16xf32>, %r0: tensor<3xi32>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
+  // expected-error-re @+1 {{graph.cache_update_c4: {{.*}}every one of the 4 rows}}
+  %0 = graph.cache_update %c, %kr, %r0, %r {heads = 2 : i32} : (tensor<4x2x128x16xf32>, tensor<4x32xf32>, tensor<3xi32>, tensor<i32>) -> tensor<4x2x128x16xf32>
+  graph.return
+}
+
+// -----
+
 graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
   // expected-error-re @+1 {{graph.attention_c1: {{.*}}found 5 heads and 2 kv_heads}}
   %0 = graph.attention %q, %c, %c {heads = 5 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>) -> tensor<4x64xf32>
@@ -633,6 +673,46 @@ graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>
 graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<i32>, %kr: tensor<4x32xf32>) {
   // expected-error-re @+1 {{graph.attention_c8: {{.*}}found window -1, expected 0 or more}}
   %0 = graph.attention %q, %c, %c {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32, window = -1 : i32} : (tensor<4x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%q: tensor<4x64xf32>, %c: tensor<4x2x128x16xf32>, %m: tensor<128xi8>, %r: tensor<4xi32>) {
+  // expected-error-re @+1 {{graph.attention_c9: {{.*}}every one of the 4 rows}}
+  %0 = graph.attention %q, %c, %c mask %m row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<4x2x128x16xf32>, tensor<4x2x128x16xf32>, tensor<128xi8>, tensor<4xi32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%q: tensor<4x64xf32>, %c: tensor<4x2x128x16xf32>, %m: tensor<4x128xi8>, %r: tensor<i32>) {
+  // expected-error-re @+1 {{graph.attention_c9: {{.*}}every one of the 4 rows}}
+  %0 = graph.attention %q, %c, %c mask %m row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<4x2x128x16xf32>, tensor<4x2x128x16xf32>, tensor<4x128xi8>, tensor<i32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%q: tensor<4x64xf32>, %c: tensor<2x128x16xf32>, %m: tensor<4x128xi8>, %r: tensor<i32>) {
+  // expected-error-re @+1 {{graph.attention_c9: {{.*}}every one of the 4 rows}}
+  %0 = graph.attention %q, %c, %c mask %m row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<2x128x16xf32>, tensor<2x128x16xf32>, tensor<4x128xi8>, tensor<i32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%q: tensor<4x64xf32>, %c: tensor<4x2x128x16xf32>, %m: tensor<3x128xi8>, %r: tensor<4xi32>) {
+  // expected-error-re @+1 {{graph.attention_c9: {{.*}}every one of the 4 rows}}
+  %0 = graph.attention %q, %c, %c mask %m row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<4x2x128x16xf32>, tensor<4x2x128x16xf32>, tensor<3x128xi8>, tensor<4xi32>) -> tensor<4x64xf32>
+  graph.return
+}
+
+// -----
+
+graph.func @f(%q: tensor<4x64xf32>, %c: tensor<3x2x128x16xf32>, %m: tensor<4x128xi8>, %r: tensor<4xi32>) {
+  // expected-error-re @+1 {{graph.attention_c9: {{.*}}every one of the 4 rows}}
+  %0 = graph.attention %q, %c, %c mask %m row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<3x2x128x16xf32>, tensor<3x2x128x16xf32>, tensor<4x128xi8>, tensor<4xi32>) -> tensor<4x64xf32>
   graph.return
 }
 

@@ -38,3 +38,13 @@ graph.func @all(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x160xf32>
   %7 = graph.select_rows %6, %rows : (tensor<?x160xf32>, tensor<?xi32>) -> tensor<?x160xf32>
   graph.return %7 : tensor<?x160xf32>
 }
+
+// A step of a batch: a cache, mask and first row for each row.
+// CHECK-LABEL: graph.func @batch(
+graph.func @batch(%q: tensor<4x64xf32>, %kr: tensor<4x32xf32>, %c: tensor<4x2x128x16xf32>, %m: tensor<4x64xi8>, %r: tensor<4xi32>, %valid: tensor<i32>) -> (tensor<4x64xf32>, tensor<4x2x128x16xf32>) {
+  // CHECK: graph.cache_update {{.*}} : (tensor<4x2x128x16xf32>, tensor<4x32xf32>, tensor<4xi32>, tensor<i32>) -> tensor<4x2x128x16xf32>
+  %0 = graph.cache_update %c, %kr, %r, %valid {heads = 2 : i32} : (tensor<4x2x128x16xf32>, tensor<4x32xf32>, tensor<4xi32>, tensor<i32>) -> tensor<4x2x128x16xf32>
+  // CHECK: graph.attention {{.*}} mask %{{.*}} row0 %{{.*}} : (tensor<4x64xf32>, tensor<4x2x128x16xf32>, tensor<4x2x128x16xf32>, tensor<4x64xi8>, tensor<4xi32>) -> tensor<4x64xf32>
+  %1 = graph.attention %q, %0, %0 mask %m row0 %r {heads = 4 : i32, kv_heads = 2 : i32, scale = 0.25 : f32} : (tensor<4x64xf32>, tensor<4x2x128x16xf32>, tensor<4x2x128x16xf32>, tensor<4x64xi8>, tensor<4xi32>) -> tensor<4x64xf32>
+  graph.return %1, %0 : tensor<4x64xf32>, tensor<4x2x128x16xf32>
+}

@@ -17,6 +17,9 @@
 // RUN: sed 's/graph.mul \(.s1\), \(.u1\)/graph.mul \2, \1/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold | FileCheck %s --check-prefix=DIFFER
 // RUN: sed 's/graph.linear %m1, @blk.1.ffn_up/graph.linear %m1, @blk.1.ffn_gate/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold | FileCheck %s --check-prefixes=DIFFER
 //
+// The contexts of a batch share a body, which is none of a chunk of as many rows.
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=4 contexts=64,128 batches=4 kv-rows=128 head-rows=1' --graph-fold | FileCheck %s --check-prefix=BATCH
+//
 // RUN: firn-opt %s --graph-fold --split-input-file --verify-diagnostics
 
 // TWO: {{^2$}}
@@ -55,6 +58,18 @@
 // DIFFER-LABEL: graph.func @generate.64(
 // DIFFER: graph.call @block.1({{.*}} layer 0
 // DIFFER: graph.call @block.1.1({{.*}} layer 1
+
+// BATCH: graph.func private @block.4(
+// BATCH-SAME: %mask: tensor<?xi8>, %k: tensor<2x128x16xf32>
+// BATCH: graph.func private @block.4.1(
+// BATCH-SAME: %row0: tensor<4xi32>, %mask: tensor<4x?xi8>, %k: tensor<4x2x128x16xf32>
+// BATCH-NOT: graph.func private @block.4.2(
+// BATCH-LABEL: graph.func @batch.4.64(
+// BATCH: graph.call @block.4.1(
+// BATCH: graph.call @block.4.1(
+// BATCH-NEXT: graph.rms_norm
+// BATCH-LABEL: graph.func @batch.4.128(
+// BATCH: graph.call @block.4.1(
 
 // No op makes a residual stream before the cache is touched: there is no place where a layer could begin.
 module {

@@ -6,6 +6,8 @@
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=64,16 contexts=64 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=64 contexts=32 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=UNCOVERED
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='contexts=32 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=32,128 batches=2,4 kv-rows=128 head-rows=1' | FileCheck %s --check-prefix=BATCH
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=32 batches=1,2 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=ONE-ROW
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=STATEFUL
 // RUN: firn-opt %s --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --split-input-file --verify-diagnostics
 
@@ -43,7 +45,23 @@
 // CHECK-NEXT: %[[L:.*]] = graph.head %[[N]], @token_embd : (tensor<16x64xf32>) -> tensor<16x256xf32>
 // CHECK-NEXT: graph.return %[[L]]
 
-// TOO-LONG: graph.freeze_c2: found chunks [16], contexts [64], head rows [1], kv rows 32, expected ascending ladders
+// A batch: each row has a cache, mask and first row of its own, and logits.
+// BATCH: graph.func @generate.128(
+// BATCH-LABEL: graph.func @batch.2.32(
+// BATCH-SAME: %ids: tensor<2xi32>, %positions: tensor<2xi32>, %valid: tensor<i32>, %row0: tensor<2xi32>, %mask: tensor<2x32xi8>,
+// BATCH-SAME: %kv.k.0: tensor<2x2x128x16xf32>,
+// BATCH-SAME: -> (tensor<2x256xf32>, tensor<2x2x128x16xf32>,
+// BATCH-SAME: graph.entry = {context = 32 : i32, kind = "batch", rows = 2 : i32}
+// BATCH: graph.cache_update {{.*}} -> tensor<2x2x128x16xf32>
+// BATCH: graph.attention {{.*}} tensor<2x32xi8>, tensor<2xi32>) -> tensor<2x64xf32>
+// BATCH: graph.head
+// BATCH-LABEL: graph.func @batch.2.128(
+// BATCH-LABEL: graph.func @batch.4.32(
+// BATCH-LABEL: graph.func @batch.4.128(
+// BATCH-LABEL: graph.func @head.1(
+// ONE-ROW: graph.freeze_c2: found {{.*}}batches [1, 2]
+
+// TOO-LONG: graph.freeze_c2: found chunks [16], contexts [64], head rows [1], batches [], kv rows 32, expected ascending ladders
 // ORDER: graph.freeze_c2: found chunks [64, 16]
 // UNCOVERED: graph.freeze_c2: found chunks [64], contexts [32]
 // EMPTY: graph.freeze_c2: found chunks []

@@ -103,10 +103,11 @@ void runRope(const Task& task, const CallFrame& frame) {
                         .halfSplit = task.attrInt(0) == 1});
 }
 
-void runKvWrite(const Task& task, const CallFrame& frame) {
+/// Rows `first` and on, all in the cache of `frame`.
+void writeRows(const Task& task, const CallFrame& frame, uint32_t first) {
   const blob::OperandRecord& in = task.operand(0);
   const blob::OperandRecord& cache = task.operand(1);
-  kernelsOf(task).kvWrite({.in = task.at<const float>(frame, 0),
+  kernelsOf(task).kvWrite({.in = task.at<const float>(frame, 0) + size_t{first} * in.strides[0],
                            .rowStride = in.strides[0],
                            .headStride = in.strides[1],
                            .cache = task.at<uint16_t>(frame, 1),
@@ -118,11 +119,16 @@ void runKvWrite(const Task& task, const CallFrame& frame) {
                            .headDim = in.dims[2]});
 }
 
-void runAttention(const Task& task, const CallFrame& frame) {
+void runKvWrite(const Task& task, const CallFrame& frame) {
+  frame.forEachCache([&](const CallFrame& part, uint32_t first) { writeRows(task, part, first); });
+}
+
+/// Rows `first` and on, all in the cache of `frame`.
+void attendRows(const Task& task, const CallFrame& frame, uint32_t first) {
   const blob::OperandRecord& q = task.operand(0);
   const blob::OperandRecord& k = task.operand(1);
   const blob::OperandRecord& out = task.operand(5);
-  kernelsOf(task).attention({.q = task.at<const float>(frame, 0),
+  kernelsOf(task).attention({.q = task.at<const float>(frame, 0) + size_t{first} * q.strides[0],
                              .qRowStride = q.strides[0],
                              .qHeadStride = q.strides[1],
                              .k = task.at<const uint16_t>(frame, 1),
@@ -131,7 +137,7 @@ void runAttention(const Task& task, const CallFrame& frame) {
                              .kvHeadStride = k.strides[0],
                              .mask = task.at<const uint8_t>(frame, 3),
                              .workspace = task.at<float>(frame, 4),
-                             .out = task.at<float>(frame, 5),
+                             .out = task.at<float>(frame, 5) + size_t{first} * out.strides[0],
                              .outRowStride = out.strides[0],
                              .outHeadStride = out.strides[1],
                              .scale = static_cast<float>(task.attrDouble(0)),
@@ -143,6 +149,10 @@ void runAttention(const Task& task, const CallFrame& frame) {
                              .firstHead = task.attrInt(1),
                              .group = task.attrInt(2),
                              .window = task.attrInt(3)});
+}
+
+void runAttention(const Task& task, const CallFrame& frame) {
+  frame.forEachCache([&](const CallFrame& part, uint32_t first) { attendRows(task, part, first); });
 }
 
 void runSiluMul(const Task& task, const CallFrame& frame) {

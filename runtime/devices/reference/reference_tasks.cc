@@ -39,11 +39,11 @@ ref::Matrix output(const Task& task, const CallFrame& frame, uint32_t index) {
           .rowStride = operand.strides[0]};
 }
 
-// [m, heads, d]
+// [m, heads, d] from row `first` on.
 template <typename T>
-ref::HeadsView<T> rowHeads(const Task& task, const CallFrame& frame, uint32_t index) {
+ref::HeadsView<T> rowHeads(const Task& task, const CallFrame& frame, uint32_t index, uint32_t first = 0) {
   const blob::OperandRecord& operand = task.operand(index);
-  return {.data = task.at<T>(frame, index),
+  return {.data = task.at<T>(frame, index) + size_t{first} * operand.strides[0],
           .rows = task.rows(frame, index),
           .heads = operand.dims[1],
           .headDim = operand.dims[2],
@@ -112,15 +112,21 @@ void runRope(const Task& task, const CallFrame& frame) {
              .magnitude = static_cast<float>(task.attrDouble(2))});
 }
 
-void runStateWrite(const Task& task, const CallFrame& frame) {
-  ref::stateWrite({.in = rowHeads<const float>(task, frame, 0),
+/// Rows `first` and on, all in the cache of `frame`.
+void writeRows(const Task& task, const CallFrame& frame, uint32_t first) {
+  ref::stateWrite({.in = rowHeads<const float>(task, frame, 0, first),
                    .cache = cacheHeads<float>(task, frame, 1),
                    .row0 = frame.row0,
                    .valid = task.rows(frame, 0)});
 }
 
-void runAttention(const Task& task, const CallFrame& frame) {
-  ref::attention({.query = rowHeads<const float>(task, frame, 0),
+void runStateWrite(const Task& task, const CallFrame& frame) {
+  frame.forEachCache([&](const CallFrame& part, uint32_t first) { writeRows(task, part, first); });
+}
+
+/// Rows `first` and on, all in the cache of `frame`.
+void attendRows(const Task& task, const CallFrame& frame, uint32_t first) {
+  ref::attention({.query = rowHeads<const float>(task, frame, 0, first),
                   .keys = cacheHeads<const float>(task, frame, 1),
                   .values = cacheHeads<const float>(task, frame, 2),
                   .mask = task.at<const uint8_t>(frame, 3),
@@ -128,7 +134,11 @@ void runAttention(const Task& task, const CallFrame& frame) {
                   .row0 = frame.row0,
                   .window = task.attrInt(1),
                   .scale = static_cast<float>(task.attrDouble(0)),
-                  .out = rowHeads<float>(task, frame, 4)});
+                  .out = rowHeads<float>(task, frame, 4, first)});
+}
+
+void runAttention(const Task& task, const CallFrame& frame) {
+  frame.forEachCache([&](const CallFrame& part, uint32_t first) { attendRows(task, part, first); });
 }
 
 void runSilu(const Task& task, const CallFrame& frame) {
