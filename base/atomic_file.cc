@@ -44,6 +44,26 @@ void syncFolder(const std::string& path) {
   ::close(folder);
 }
 
+/// Gives `descriptor` the owner, group and permissions of the file at `path`, if there is one: it is about to take its
+/// place. An owner or group that this process may not give stays its own, and then nobody gains by it: the group gets
+/// what everybody gets. Without a file the mode is that of any new one (0666 less the umask).
+Status keepMode(int descriptor, const std::string& path) {
+  struct stat old{};
+  struct stat fresh{};
+  if (stat(path.c_str(), &old) != 0 || !S_ISREG(old.st_mode)) return Status::ok();
+  if (fstat(descriptor, &fresh) != 0) return systemError("cannot stat the file for " + printablePath(path), errno);
+  mode_t mode = old.st_mode & 0777;
+  // The group alone is what a user may often give; the owner only root.
+  if (fresh.st_gid != old.st_gid && fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
+  }
+  if (fresh.st_uid != old.st_uid && fchown(descriptor, old.st_uid, static_cast<gid_t>(-1)) != 0 && errno != EPERM) {
+    return systemError("cannot keep the owner of " + printablePath(path), errno);
+  }
+  if (fchmod(descriptor, mode) != 0) return systemError("cannot keep the mode of " + printablePath(path), errno);
+  return Status::ok();
+}
+
 /// Creates a file that did not exist beside `path`; its name is put into `name`. -1 with errno set on failure.
 int createBeside(const std::string& path, std::string& name) {
   static std::atomic<uint64_t> counter{0};
@@ -127,6 +147,7 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   if (descriptor_ < 0) return internalError("commit of a file that is not open: " + printablePath(path_));
+  FIRN_RETURN_IF_ERROR(keepMode(descriptor_, path_));
   if (fsync(descriptor_) != 0) return systemError("cannot flush " + printablePath(temporaryPath_), errno);
   if (rename(temporaryPath_.c_str(), path_.c_str()) != 0)
     return systemError("cannot rename to " + printablePath(path_), errno);

@@ -12,8 +12,9 @@
 namespace firn {
 
 /// A new file under a temporary name of its own in the folder of `path`; commit() makes it durable and gives it its
-/// name, replacing what had it (several writers at once: the last commit wins). Destroyed uncommitted, it is removed.
-/// Movable; one thread.
+/// name, replacing what had it (several writers at once: the last commit wins). A file that is replaced hands on its
+/// permissions, and its owner and group where the system lets it; a new one follows the umask. Destroyed uncommitted,
+/// it is removed. Movable; one thread.
 class AtomicFile {
  public:
   /// io with the system's reason, not_found when the folder does not exist.

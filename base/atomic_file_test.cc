@@ -94,6 +94,40 @@ TEST_F(AtomicFileTest, TwoWritersDoNotDisturbEachOther) {
   EXPECT_EQ(fileCount(), 1U);
 }
 
+mode_t modeOf(const std::filesystem::path& path) {
+  struct stat info{};
+  EXPECT_EQ(stat(path.c_str(), &info), 0);
+  return info.st_mode & 07777;
+}
+
+TEST_F(AtomicFileTest, KeepsTheModeOfWhatItReplacesAndFollowsTheUmaskOtherwise) {
+  const std::string path = (folder / "out").string();
+  const mode_t before = umask(027);
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf("new")).isOk());
+  EXPECT_EQ(modeOf(path), mode_t{0640});
+  umask(022);
+  for (const mode_t mode : {0600, 0640, 0644, 0664, 0666, 0400, 0755}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    ASSERT_TRUE(writeFileAtomically(path, bytesOf("newer")).isOk());
+    EXPECT_EQ(modeOf(path), mode);
+  }
+  umask(before);
+}
+
+TEST_F(AtomicFileTest, KeepsOwnerAndGroupWhereTheSystemLetsIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  const std::string path = (folder / "out").string();
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf("new")).isOk());
+  ASSERT_EQ(chown(path.c_str(), 1234, 5678), 0);
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  ASSERT_TRUE(writeFileAtomically(path, bytesOf("newer")).isOk());
+  struct stat info{};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, uid_t{1234});
+  EXPECT_EQ(info.st_gid, gid_t{5678});
+  EXPECT_EQ(modeOf(path), mode_t{0640});
+}
+
 TEST_F(AtomicFileTest, NamesWhatIsWrong) {
   EXPECT_EQ(AtomicFile::create((folder / "no" / "out").string()).status().code(), Code::kNotFound);
   EXPECT_EQ(AtomicFile::create(folder.string()).status().code(), Code::kInvalidArgument);
