@@ -63,6 +63,26 @@ TEST(VariantTable, ChoosesTheSmallestThatFits) {
   EXPECT_EQ(table.headFor(99).rows, 16U);
 }
 
+TEST(VariantTable, CountsTheWeightsThatAStepReads) {
+  const auto blob = cts::makeTinyBlob({.target = blob::Target::kCpu});
+  ASSERT_TRUE(blob.isOk());
+  const auto table = VariantTable::create(*blob, {});
+  ASSERT_TRUE(table.isOk());
+  const cts::TinyWeights weights = cts::makeTinyWeights(DType::kF32);
+  uint64_t layers = 0;
+  for (const cts::TinyLayer& layer : weights.layers) {
+    for (const cts::TinyTensor* tensor : {&layer.attnNorm, &layer.q, &layer.k, &layer.v, &layer.o, &layer.ffnNorm,
+                                          &layer.gate, &layer.up, &layer.down}) {
+      layers += tensor->bytes.size();
+    }
+  }
+  const uint64_t head = weights.outputNorm.bytes.size() + weights.embedding.bytes.size();
+  // The embedding is the head's matrix; of the rope table, as large as T rows, a step reads a row.
+  EXPECT_EQ(table->prefillFor(16, 16)->weightBytes, layers);
+  for (const Variant& generate : table->generates()) EXPECT_EQ(generate.weightBytes, layers + head);
+  EXPECT_EQ(table->headFor(1).weightBytes, head);
+}
+
 TEST(VariantTable, KeepsTheWholeCacheWhateverTheLadder) {
   const VariantTable table = tinyTable({.prefillChunks = {16}, .contexts = {64}});
   EXPECT_EQ(table.chunks(), std::vector<uint32_t>{16});

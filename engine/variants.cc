@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "blob/task_op.h"
 
@@ -37,8 +38,11 @@ std::vector<uint32_t> distinct(const std::vector<Variant>& variants, uint32_t Va
   return sizes;
 }
 
-bool isEmbed(uint16_t op) {
-  return op == static_cast<uint16_t>(blob::TaskOp::kCpuEmbed) || op == static_cast<uint16_t>(blob::TaskOp::kRefEmbed);
+/// Tasks that name a whole table and read a row of it for each token.
+bool readsRowsOfATable(uint16_t op) {
+  using enum blob::TaskOp;
+  return op == static_cast<uint16_t>(kCpuEmbed) || op == static_cast<uint16_t>(kRefEmbed) ||
+         op == static_cast<uint16_t>(kCpuRope);
 }
 
 uint64_t weightBytesOf(const blob::Blob& blob, const blob::BodyRecord& body) {
@@ -46,7 +50,7 @@ uint64_t weightBytesOf(const blob::Blob& blob, const blob::BodyRecord& body) {
   for (const blob::SegmentRecord& segment : blob.segmentsOf(body)) {
     for (const blob::LaneRange& range : blob.lanesOf(segment)) {
       for (const blob::TaskRecord& task : blob.tasksOf(range)) {
-        if (isEmbed(task.op)) continue;
+        if (readsRowsOfATable(task.op)) continue;
         for (const blob::OperandRecord& operand : blob.operandsOf(task)) {
           if (operand.space == blob::Space::kWeights) bytes += operand.bytes;
         }
@@ -102,18 +106,16 @@ Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders&
   return table;
 }
 
+// The lists are sorted, and a plan asks for every position of a prompt.
 const Variant* VariantTable::generateFor(uint32_t rows) const {
-  for (const Variant& variant : generates_) {
-    if (variant.context >= rows) return &variant;
-  }
-  return nullptr;
+  const auto at = std::ranges::lower_bound(generates_, rows, {}, &Variant::context);
+  return at == generates_.end() ? nullptr : &*at;
 }
 
 const Variant* VariantTable::prefillFor(uint32_t chunk, uint32_t rows) const {
-  for (const Variant& variant : prefills_) {
-    if (variant.rows == chunk && variant.context >= rows) return &variant;
-  }
-  return nullptr;
+  const auto bySize = [](const Variant& v) { return std::pair(v.rows, v.context); };
+  const auto at = std::ranges::lower_bound(prefills_, std::pair(chunk, rows), {}, bySize);
+  return at == prefills_.end() || at->rows != chunk ? nullptr : &*at;
 }
 
 const Variant* VariantTable::batchFor(uint32_t sessions, uint32_t rows) const {
@@ -124,10 +126,8 @@ const Variant* VariantTable::batchFor(uint32_t sessions, uint32_t rows) const {
 }
 
 const Variant& VariantTable::headFor(uint32_t rows) const {
-  for (const Variant& variant : heads_) {
-    if (variant.rows >= rows) return variant;
-  }
-  return heads_.back();
+  const auto at = std::ranges::lower_bound(heads_, rows, {}, &Variant::rows);
+  return at == heads_.end() ? heads_.back() : *at;
 }
 
 }  // namespace firn::engine

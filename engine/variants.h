@@ -23,7 +23,8 @@ struct Variant {
   uint32_t rows = 0;     ///< tokens it takes: chunk size, 1 for generate, rows of a head or batch
   uint32_t context = 0;  ///< cache rows it may read; 0 for a head
   uint64_t cost = 0;
-  uint64_t weightBytes = 0;  ///< that its tasks name, each lane's part once per call; gathered embedding rows aside
+  uint64_t weightBytes = 0;  ///< that its tasks name, each lane's part once per call; rows of the embedding and
+                             ///< of rope tables aside
 };
 
 /// All variants of a blob, sorted by size. Immutable; threads may share it.
@@ -42,7 +43,7 @@ class VariantTable {
   /// Head sizes, ascending; the first is 1.
   const std::vector<Variant>& heads() const { return heads_; }
 
-  /// The smallest generate variant that reads at least `rows` rows; nullptr when none does.
+  /// The smallest generate variant that reads at least `rows` rows; nullptr when none does. Each O(log).
   const Variant* generateFor(uint32_t rows) const;
   /// The variant of chunk size `chunk` with the smallest context of at least `rows` rows; nullptr when none does.
   const Variant* prefillFor(uint32_t chunk, uint32_t rows) const;
