@@ -1,0 +1,103 @@
+"""clang-tidy over the source files that a build folder compiles, except those that passed before and have not changed.
+
+usage: check_tidy.py BUILD_FOLDER FILE...
+
+A pass is remembered in BUILD_FOLDER/tidy-cache.json: the non-system headers that the compiler found for the file, and a hash of
+clang-tidy's version, .clang-tidy, the compile command, and the bytes of the file and of those headers. A file is skipped only
+while all of that is the same; without the cache, or with one that cannot be read, every file is checked.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+TIDY = "clang-tidy-19"
+
+
+class Cache:
+    """Passes by source file: {"headers": [...], "hash": "..."}."""
+
+    def __init__(self, path, settings):
+        self.path = path
+        self.settings = settings
+        self.digests = {}
+        try:
+            self.passed = dict(json.loads(path.read_text()))
+        except (OSError, ValueError, TypeError):
+            self.passed = {}
+
+    def digest(self, file):
+        if file not in self.digests:
+            self.digests[file] = hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest()
+        return self.digests[file]
+
+    def key(self, source, command, headers):
+        parts = [self.settings, command, self.digest(source), *(x for h in headers for x in (h, self.digest(h)))]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def has(self, source, command):
+        try:
+            entry = self.passed[source]
+            return entry["hash"] == self.key(source, command, entry["headers"])
+        except (KeyError, TypeError, OSError):  # never passed, or a header is gone
+            return False
+
+    def add(self, source, command, headers):
+        self.passed[source] = {"headers": headers, "hash": self.key(source, command, headers)}
+
+    def write(self):
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self.passed))
+        temporary.replace(self.path)
+
+
+def headers_of(entry):
+    """The non-system headers that the compiler reads for a file now; what the build has recorded may be older."""
+    command = shlex.split(entry["command"])
+    at = command.index("-o")
+    out = subprocess.run(command[:at] + command[at + 2:] + ["-MM"], cwd=entry["directory"], capture_output=True, text=True, check=True)
+    words = out.stdout.replace("\\\n", " ").split()[2:]
+    return sorted(os.path.relpath(os.path.join(entry["directory"], word)) for word in words)
+
+
+def check(source, commands, folder):
+    """(passed, what clang-tidy said, headers)."""
+    headers = sorted({header for entry in commands for header in headers_of(entry)})
+    run = subprocess.run([TIDY, "--quiet", "-p", folder, source], capture_output=True, text=True)
+    return run.returncode == 0, run.stdout + (run.stderr if run.returncode != 0 else ""), headers
+
+
+def main():
+    folder, *sources = sys.argv[1:]
+    commands = {}  # a file that several programs compile has several
+    for entry in json.loads(pathlib.Path(folder, "compile_commands.json").read_text()):
+        commands.setdefault(os.path.relpath(entry["file"]), []).append(entry)
+    version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
+    cache = Cache(pathlib.Path(folder, "tidy-cache.json"), [version, pathlib.Path(".clang-tidy").read_text()])
+    sources = [s for s in sources if s in commands]  # only what the preset compiles can be checked
+    texts = {s: sorted(entry["command"] for entry in commands[s]) for s in sources}
+    stale = [s for s in sources if not cache.has(s, texts[s])]
+    print(f"check: clang-tidy ({len(stale)} of {len(sources)} files; the others have passed)", flush=True)
+    failed = False
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = {pool.submit(check, s, commands[s], folder): s for s in stale}
+        try:
+            for run in concurrent.futures.as_completed(runs):
+                passed, said, headers = run.result()
+                print(said, end="", flush=True)
+                failed |= not passed
+                if passed:
+                    cache.add(runs[run], texts[runs[run]], headers)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            cache.write()
+    if failed:
+        sys.exit("check: clang-tidy FAILED")
+
+
+if __name__ == "__main__":
+    main()
