@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,10 +13,11 @@
 
 namespace firn::genai {
 
-/// Answers with a script: after n tokens in all, the largest logit is that of `next(tokens)`; the others are 0.
-/// Keeps the contract of TextEngine: limits, refusals, rows.
+/// Answers with a script: after n tokens in all, the largest logit is that of `next(tokens)`; the others are 0. Where
+/// it says kNan, all are NaN. Keeps the contract of TextEngine: limits, refusals, rows.
 class EngineFake : public TextEngine {
  public:
+  static constexpr int32_t kNan = -1;
   using Next = std::function<int32_t(std::span<const int32_t> tokens)>;
 
   EngineFake(EngineLimits limits, Next next) : limits_(limits), next_(std::move(next)), logits_(limits.vocab) {}
@@ -59,8 +61,9 @@ class EngineFake : public TextEngine {
   }
 
   std::span<const float> logits() {
-    logits_.assign(limits_.vocab, 0.0F);
-    logits_[static_cast<size_t>(next_(tokens_))] = 8.0F;
+    const int32_t next = next_(tokens_);
+    logits_.assign(limits_.vocab, next == kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
+    if (next != kNan) logits_[static_cast<size_t>(next)] = 8.0F;
     return logits_;
   }
 

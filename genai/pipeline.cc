@@ -34,14 +34,14 @@ class Generation {
     result_.ttftMs = 1e3 * secondsSince(start);
     if (budget_ == 0) return std::move(result_);
 
-    FIRN_ASSIGN_OR_RETURN(int32_t id, sampler.sample(logits));
+    FIRN_ASSIGN_OR_RETURN(int32_t id, nextId(sampler, logits));
     const auto firstToken = Clock::now();
     result_.ttftMs = 1e3 * std::chrono::duration<double>(firstToken - start).count();
     FIRN_ASSIGN_OR_RETURN(bool more, accept(id));
     while (more) {
       FIRN_RETURN_IF_ERROR(checkCancel());
       FIRN_ASSIGN_OR_RETURN(logits, engine_.decode(id));
-      FIRN_ASSIGN_OR_RETURN(id, sampler.sample(logits));
+      FIRN_ASSIGN_OR_RETURN(id, nextId(sampler, logits));
       FIRN_ASSIGN_OR_RETURN(more, accept(id));
     }
     const double seconds = secondsSince(firstToken);
@@ -72,6 +72,12 @@ class Generation {
       return cancelled("generation was stopped after " + std::to_string(result_.tokens.size()) + " tokens");
     }
     return Status::ok();
+  }
+
+  Result<int32_t> nextId(Sampler& sampler, std::span<const float> logits) const {
+    Result<int32_t> id = sampler.sample(logits);
+    if (!id) return id.status().withPlace("token " + std::to_string(result_.tokens.size() + 1) + " of the answer");
+    return id;
   }
 
   bool isEnd(int32_t id) const {

@@ -148,6 +148,15 @@ TEST_F(Pipeline, refusesBeforeAnyWork) {
   EXPECT_TRUE(generate(engine, &tokenizer, prompt(1)).isOk());
 }
 
+TEST_F(Pipeline, logitsThatAreNoNumbersAreNamedWithTheirPlace) {
+  EngineFake engine(kLimits, [](std::span<const int32_t> tokens) { return tokens.size() < 3 ? 7 : EngineFake::kNan; });
+  for (const float temperature : {0.0F, 1e-3F}) {
+    const auto result = generate(engine, &tokenizer, prompt(1), {.sampler = {.temperature = temperature}});
+    EXPECT_EQ(result.status().code(), Code::kCorrupt);
+    EXPECT_THAT(result.status().message(), HasSubstr("token 3 of the answer: every one of 512 logits is NaN"));
+  }
+}
+
 TEST_F(Pipeline, cancelStopsBetweenSteps) {
   EngineFake engine = scripted({7, 8, 9}, 1);
   std::atomic<bool> cancel = true;

@@ -101,6 +101,11 @@ Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<c
     for (size_t i = 0; i < positions; ++i) {
       const auto row = std::span(logits).subspan(i * vocab, vocab);
       nll += logSumExp(row) - row[static_cast<size_t>(window[first + i + 1])];
+      if (std::isnan(nll)) {
+        return corrupt("window " + std::to_string(w + 1) + ", position " + std::to_string(first + i) +
+                       ": a logit is NaN (not a number) or infinite: weights of the model are NaN, infinite, or so "
+                       "large that sums overflow. Get the model file again, or another quantization of it");
+      }
     }
     result.windowNll.push_back(nll / static_cast<double>(positions));
     result.scored += positions;

@@ -22,7 +22,11 @@ Result<int32_t> argmax(std::span<const float> logits) {
     best = static_cast<int32_t>(id);
     most = logits[id];
   }
-  if (best < 0) return internalError("every one of " + std::to_string(logits.size()) + " logits is NaN");
+  if (best < 0) {
+    return corrupt("every one of " + std::to_string(logits.size()) +
+                   " logits is NaN (not a number): weights of the model are NaN, infinite, or so large that sums "
+                   "overflow. Get the model file again, or another quantization of it");
+  }
   return best;
 }
 

@@ -19,7 +19,7 @@ struct SamplerOptions {
 };
 
 /// The id of the largest logit, the lowest id among equals; NaN never wins. Fails with invalid_argument on an empty
-/// span and with internal if every logit is NaN.
+/// span and with corrupt, which names the likely cause, if every logit is NaN.
 Result<int32_t> argmax(std::span<const float> logits);
 
 /// PCG32 (O'Neill 2014, pcg_oneseq_64_xsh_rr_32, default increment), seeded as its reference code does. Chosen over

@@ -22,7 +22,8 @@ TEST(Argmax, lowestIdAmongEqualsAndNaNNeverWins) {
   EXPECT_EQ(best({1, kInf, kInf}), 1);
   EXPECT_FALSE(argmax({}).isOk());
   const float nan[] = {kNan, kNan};
-  EXPECT_EQ(argmax(nan).status().code(), Code::kInternal);
+  EXPECT_EQ(argmax(nan).status().code(), Code::kCorrupt);
+  EXPECT_NE(argmax(nan).status().message().find("weights of the model are NaN"), std::string::npos);
 }
 
 TEST(Sampler, refusesBadTemperatures) {
