@@ -13,8 +13,8 @@ namespace firn {
 
 /// A regular file mapped read-only and private, without populating: opening costs the same for any size, pages are read
 /// when touched. Movable; spans stay valid when it moves and end with it. Reads from any thread.
-/// A file that is truncated while mapped faults when its lost pages are touched: what must not fault is read with
-/// readAt instead.
+/// A file that is truncated while mapped faults when its lost pages are touched (SIGBUS; the programs name the file and
+/// end, tools/mapping_fault.h): what must not fault is read with readAt instead.
 class MappedFile {
  public:
   /// not_found, io (with the system's reason), or invalid_argument for a directory, pipe, socket or device. An empty

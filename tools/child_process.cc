@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +24,36 @@ std::vector<char*> argvOf(const std::string& program, const std::vector<std::str
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   return argv;
+}
+
+/// Starts `program` with the signals in `mask` held back.
+Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& arguments, const sigset_t& mask) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &mask);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int failure =
+      posix_spawn(&child, program.c_str(), nullptr, &attributes, argvOf(program, arguments).data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) return ioError("cannot run " + program + ": " + std::strerror(failure));
+  return child;
+}
+
+/// Waits until `child` has ended, and passes an interrupt on to it: one from a terminal has reached it already, one
+/// sent to this process alone has not. Signals come through nowhere but in ppoll, so each is seen.
+Status passInterruptsUntilEnd(pid_t child, const sigset_t& letThrough) {
+  // Not glibc's pidfd_open, whose header before 2.37 cannot be used from C++.
+  const auto handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (handle < 0) return ioError(std::string("pidfd_open: ") + std::strerror(errno));
+  pollfd ended{.fd = handle, .events = POLLIN, .revents = 0};
+  int failure = 0;
+  while (failure == 0 && ppoll(&ended, 1, nullptr, &letThrough) < 0) {
+    if (errno != EINTR) failure = errno;
+    if (interrupted().load()) kill(child, SIGINT);
+  }
+  close(handle);
+  return failure == 0 ? Status::ok() : ioError(std::string("ppoll: ") + std::strerror(failure));
 }
 
 }  // namespace
@@ -44,15 +76,17 @@ Status replaceProcess(const std::string& program, const std::vector<std::string>
 }
 
 Status runProcess(const std::string& program, const std::vector<std::string>& arguments) {
-  pid_t child = 0;
-  const int failure =
-      posix_spawn(&child, program.c_str(), nullptr, nullptr, argvOf(program, arguments).data(), environ);
-  if (failure != 0) return ioError("cannot run " + program + ": " + std::strerror(failure));
+  const HeldInterrupts held;
+  if (interrupted().load()) return cancelled("interrupted before " + program + " was started");
+  FIRN_ASSIGN_OR_RETURN(const pid_t child, spawn(program, arguments, held.before()));
+  if (const Status waited = passInterruptsUntilEnd(child, held.before()); !waited.isOk()) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    return waited.withPlace("cannot wait for " + program);
+  }
   int state = 0;
-  // An interrupt from the terminal reaches the child too; one sent to this process alone is passed on.
-  while (waitpid(child, &state, 0) < 0) {
-    if (errno != EINTR) return ioError(std::string("cannot wait for ") + program + ": " + std::strerror(errno));
-    if (interrupted().load()) kill(child, SIGINT);
+  if (waitpid(child, &state, 0) < 0) {
+    return ioError(std::string("cannot wait for ") + program + ": " + std::strerror(errno));
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitOk) return Status::ok();
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitInterrupted) return cancelled("the compile was interrupted");

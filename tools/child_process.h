@@ -14,8 +14,9 @@ Result<std::string> siblingProgram(const std::string& name);
 /// Replaces this process by `program` with `arguments` (argv[1..]); returns only on failure.
 Status replaceProcess(const std::string& program, const std::vector<std::string>& arguments);
 
-/// Runs `program` with `arguments`, standard output and error inherited. Ok when it exits with 0; cancelled when it was
-/// interrupted; otherwise a failure that names the program and its exit code, since it has said itself what was wrong.
+/// Runs `program` with `arguments`, standard output and error inherited. An interrupt of this process, whenever it
+/// comes, ends it too. Ok when it exits with 0; cancelled when it was interrupted; otherwise a failure that names the
+/// program and its exit code, since it has said itself what was wrong.
 Status runProcess(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace firn::tools

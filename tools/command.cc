@@ -1,17 +1,36 @@
 #include "tools/command.h"
 
+#include <cerrno>
 #include <csignal>
+#include <ctime>
 
 #include <unistd.h>
 
 namespace firn::tools {
 namespace {
 
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int64_t kSameInterruptNs = 250'000'000;
+
 std::atomic<bool> gInterrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+std::atomic<int64_t> gFirstInterruptNs{0};  ///< 0: none yet
+std::atomic<bool> gIsTerminal{false};       ///< standard error
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
 
 void onSignal(int /*signal*/) {
-  if (gInterrupted.exchange(true)) _exit(kExitInterrupted);
+  const int error = errno;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const int64_t now = time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec + 1;
+  int64_t first = 0;
+  if (!gFirstInterruptNs.compare_exchange_strong(first, now) && now - first >= kSameInterruptNs) {
+    // Away from a progress bar that stands in the line.
+    if (gIsTerminal.load()) static_cast<void>(!write(STDERR_FILENO, "\n", 1));
+    _exit(kExitInterrupted);
+  }
+  gInterrupted.store(true);
+  errno = error;
 }
 
 }  // namespace
@@ -28,14 +47,22 @@ int exitCode(const Status& status) {
 const std::atomic<bool>& interrupted() { return gInterrupted; }
 
 void catchInterrupts() {
+  gIsTerminal.store(isatty(STDERR_FILENO) == 1);
   struct sigaction action{};
   action.sa_handler = onSignal;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGHUP, &action, nullptr);
+  for (const int signal : kInterrupts) sigaction(signal, &action, nullptr);
   // A file above the process's size limit is then a failed write, with a message and a clean folder.
   std::signal(SIGXFSZ, SIG_IGN);
 }
+
+HeldInterrupts::HeldInterrupts() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : kInterrupts) sigaddset(&held, signal);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldInterrupts::~HeldInterrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace firn::tools

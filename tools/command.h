@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <string>
 
@@ -32,8 +33,25 @@ void addCacheCommand(CLI::App& app, Action& action);
 /// The exit code of a failure: 2 for invalid_argument, 130 for cancelled, else 1.
 int exitCode(const Status& status);
 
-/// Set by SIGINT, SIGTERM and SIGHUP once catchInterrupts() has run; a second signal ends the process at once.
+/// Set by SIGINT, SIGTERM and SIGHUP once catchInterrupts() has run: work ends at its next chunk, step or phase. A
+/// second signal ends the process at once with 130. Signals within a quarter of a second are one: a Ctrl-C reaches
+/// firn-compile from the terminal and from firn, `timeout` signals the process and its group.
 const std::atomic<bool>& interrupted();
 void catchInterrupts();
+
+/// Holds these signals back while it lives, so that none is lost between a look at interrupted() and a wait. Who waits
+/// lets them through with the mask `before`, as in ppoll.
+class HeldInterrupts {
+ public:
+  HeldInterrupts();
+  ~HeldInterrupts();
+  HeldInterrupts(const HeldInterrupts&) = delete;
+  HeldInterrupts& operator=(const HeldInterrupts&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace firn::tools

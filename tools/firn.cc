@@ -6,6 +6,7 @@
 
 #include "base/quote.h"
 #include "tools/command.h"
+#include "tools/mapping_fault.h"
 #include "tools/standard_input.h"
 
 namespace {
@@ -50,6 +51,7 @@ int runFirn(int argc, char** argv) {
     return app.exit(error) == 0 ? endOfOutput() : firn::tools::kExitUsage;
   }
   firn::tools::catchInterrupts();
+  firn::tools::reportMappingFaults("firn");
   const firn::Status status = action();
   if (!status.isOk()) {
     std::cout.flush();

@@ -11,6 +11,7 @@
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "tools/command.h"
+#include "tools/mapping_fault.h"
 #include "tools/number_option.h"
 #include "tools/progress_bar.h"
 #include "tools/standard_input.h"
@@ -114,6 +115,7 @@ int runCompile(int argc, char** argv) {
     return app.exit(error) == 0 ? firn::tools::kExitOk : firn::tools::kExitUsage;
   }
   firn::tools::catchInterrupts();
+  firn::tools::reportMappingFaults("firn-compile");
   CompileReport report;
   firn::Status status = compileWithProgress(request, report);
   if (!status.isOk()) {

@@ -2,10 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
-#include <fstream>
-#include <thread>
-
 #include "blob/reader.h"
 #include "tests/e2e/program.h"
 
@@ -188,50 +184,6 @@ TEST_F(CliFailuresTest, AnOutputThatCannotBeWritten) {
   const ProgramResult result = folder.run("firn", {"compile", kModel, "-o", nowhere + "/x.firn"});
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err, HasSubstr(nowhere));
-}
-
-/// Whether `process` would be told of a SIGINT, by /proc/PID/status.
-bool catchesInterrupt(pid_t process) {
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) & (1ULL << (SIGINT - 1))) != 0;
-  }
-  return false;
-}
-
-TEST_F(CliFailuresTest, AnInterruptedCompileLeavesNothing) {
-  // Large enough to be interrupted: many lanes and sizes make a second of work of a small model.
-  const std::vector<std::string> arguments = {"tests/data/quant/q8_0.gguf",
-                                              "-o",
-                                              folder.file("x.firn"),
-                                              "--threads",
-                                              "256",
-                                              "--max-prompt-len",
-                                              "4096",
-                                              "--prefill-chunks",
-                                              "64,128,192,256,320,384,448,512,1024,2048,4096"};
-  for (const int delayMs : {0, 150}) {
-    const pid_t process = folder.start("firn-compile", arguments);
-    while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
-    ASSERT_EQ(kill(process, SIGINT), 0);
-    const ProgramResult result = folder.finish(process);
-    EXPECT_EQ(result.exitCode, 130) << delayMs << " ms; " << result.err;
-    EXPECT_THAT(folder.names(), IsEmpty());
-  }
-}
-
-TEST_F(CliFailuresTest, AKilledCompileLeavesNoFileOfThatName) {
-  for (int delayMs = 5; delayMs <= 80; delayMs += 15) {
-    const std::string blob = folder.file("x.firn");
-    const pid_t process = folder.start("firn-compile", {"tests/data/quant/q8_0.gguf", "-o", blob, "--threads", "2"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
-    kill(process, SIGKILL);
-    folder.finish(process);
-    if (!std::filesystem::exists(blob)) continue;
-    EXPECT_TRUE(blob::Blob::open(blob).isOk()) << "a part of a blob after " << delayMs << " ms";
-    std::filesystem::remove(blob);
-  }
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // The programs and the files they are given: nothing that is read is replaced, and a changed file is noticed.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/import/gguf_reader.h"
 #include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
 
@@ -43,6 +46,30 @@ TEST_F(CliFilesTest, AChangedModelIsCompiledAgainThoughSizeAndTimeAreTheSame) {
   }
   fs::last_write_time(model, time);
   EXPECT_TRUE(nlohmann::json::parse(folder.run("firn", run).out)["compiled"]);
+}
+
+TEST_F(CliFilesTest, WeightsThatAreNoNumbersAreNamedAsTheCause) {
+  const std::string model = copyOfModel();
+  std::string bytes = readFile(model);
+  {
+    const import::GgufFile file = need(import::GgufFile::open(model));
+    const import::GgufTensor& norm = *file.findTensor("output_norm.weight");
+    const auto* start = file.shards().front().metadata.data();
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(bytes.data() + (norm.bytes.data() - start), &nan, sizeof(nan));
+  }
+  writeFile(model, bytes);
+  const std::string text = folder.file("text");
+  writeFile(text, std::string(2000, 'a'));
+  for (const char* device : {"cpu", "reference"}) {
+    const auto run = folder.run("firn", {"run", model, "hello", "--device", device, "--json"});
+    EXPECT_EQ(run.exitCode, 1);
+    EXPECT_THAT(run.err, testing::AllOf(HasSubstr("firn: corrupt: token 1 of the answer: every one of"),
+                                        HasSubstr("weights of the model are NaN")));
+    const auto eval = folder.run("firn", {"eval", "perplexity", model, text, "--window", "64", "--device", device});
+    EXPECT_EQ(eval.exitCode, 1);
+    EXPECT_THAT(eval.err, testing::AllOf(HasSubstr("corrupt: window 1, position 32"), HasSubstr("are NaN")));
+  }
 }
 
 TEST_F(CliFilesTest, AnOutputNeverReplacesAnInput) {

@@ -64,6 +64,10 @@ ProgramResult ProgramFolder::finish(pid_t process) const {
   return result;
 }
 
+std::string ProgramFolder::outputSoFar() const {
+  return fs::exists(output_.file("out")) ? readFile(output_.file("out")) : std::string();
+}
+
 ProgramResult ProgramFolder::run(const std::string& program, const std::vector<std::string>& arguments) const {
   return finish(start(program, arguments));
 }

@@ -28,6 +28,8 @@ class ProgramFolder {
   /// Starts one in the background; finish() waits for it.
   pid_t start(const std::string& program, const std::vector<std::string>& arguments) const;
   ProgramResult finish(pid_t process) const;
+  /// What the program that was started last has written to standard output.
+  std::string outputSoFar() const;
 
   std::string file(const std::string& name) const { return folder_.file(name); }
   /// Names in the folder, the output of programs aside.

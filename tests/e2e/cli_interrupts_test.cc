@@ -1,0 +1,116 @@
+// The programs interrupted, killed, or robbed of a file while they work: exit codes, messages, and nothing left behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "blob/reader.h"
+#include "tests/e2e/program.h"
+
+namespace firn::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CliInterruptsTest : public testing::Test {
+ protected:
+  /// Starts an answer without end from a new blob, and waits for its first text.
+  pid_t startEndlessRun() const {
+    const std::string blob = folder.file("model.firn");
+    const ProgramResult compiled = folder.run(
+        "firn", {"compile", "tests/data/gguf/llama.gguf", "-o", blob, "--max-prompt-len", "64", "--threads", "2"});
+    EXPECT_EQ(compiled.exitCode, 0) << compiled.err;
+    const pid_t process = folder.start("firn", {"run", blob, "hello", "--ignore-eos", "--context-shift"});
+    while (folder.outputSoFar().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return process;
+  }
+
+  ProgramFolder folder;
+};
+
+/// Whether `process` would be told of a SIGINT, by /proc/PID/status.
+bool catchesInterrupt(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) & (1ULL << (SIGINT - 1))) != 0;
+  }
+  return false;
+}
+
+TEST_F(CliInterruptsTest, AnInterruptedCompileLeavesNothing) {
+  // Large enough to be interrupted: many lanes and sizes make a second of work of a small model.
+  const std::vector<std::string> arguments = {"tests/data/quant/q8_0.gguf",
+                                              "-o",
+                                              folder.file("x.firn"),
+                                              "--threads",
+                                              "256",
+                                              "--max-prompt-len",
+                                              "4096",
+                                              "--prefill-chunks",
+                                              "64,128,192,256,320,384,448,512,1024,2048,4096"};
+  for (const int delayMs : {0, 150}) {
+    const pid_t process = folder.start("firn-compile", arguments);
+    while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
+    ASSERT_EQ(kill(process, SIGINT), 0);
+    const ProgramResult result = folder.finish(process);
+    EXPECT_EQ(result.exitCode, 130) << delayMs << " ms; " << result.err;
+    EXPECT_THAT(folder.names(), IsEmpty());
+  }
+}
+
+TEST_F(CliInterruptsTest, AnInterruptOfTheCompileThatARunNeedsEndsBoth) {
+  // To firn alone, as `kill` does; firn-compile is told by it.
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const pid_t process = folder.start(
+        "firn", {"run", "tests/data/quant/q8_0.gguf", "--prompt-ids", "1", "--threads", "256", "--max-prompt-len",
+                 "4096", "--prefill-chunks", "64,128,192,256,320,384,448,512,1024,2048,4096"});
+    while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(signal == SIGINT ? 0 : 60));
+    ASSERT_EQ(kill(process, signal), 0);
+    const ProgramResult result = folder.finish(process);
+    EXPECT_EQ(result.exitCode, 130) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("cancelled"));
+    EXPECT_THAT(folder.cachedBlobs(), IsEmpty());
+  }
+}
+
+TEST_F(CliInterruptsTest, AnInterruptedAnswerEndsItsLine) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t process = startEndlessRun();
+    ASSERT_EQ(kill(process, signal), 0);
+    const ProgramResult result = folder.finish(process);
+    EXPECT_EQ(result.exitCode, 130);
+    EXPECT_THAT(result.out, testing::EndsWith("\n"));
+    EXPECT_THAT(result.err, HasSubstr("firn: cancelled: generation was stopped after"));
+  }
+}
+
+TEST_F(CliInterruptsTest, AModelCutShortWhileItRunsIsNamed) {
+  const pid_t process = startEndlessRun();
+  std::filesystem::resize_file(folder.file("model.firn"), 4096);
+  const ProgramResult result = folder.finish(process);
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err,
+              testing::AllOf(HasSubstr("firn: io: "), HasSubstr("model.firn lost bytes while it was in use")));
+}
+
+TEST_F(CliInterruptsTest, AKilledCompileLeavesNoFileOfThatName) {
+  for (int delayMs = 5; delayMs <= 80; delayMs += 15) {
+    const std::string blob = folder.file("x.firn");
+    const pid_t process = folder.start("firn-compile", {"tests/data/quant/q8_0.gguf", "-o", blob, "--threads", "2"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
+    kill(process, SIGKILL);
+    folder.finish(process);
+    if (!std::filesystem::exists(blob)) continue;
+    EXPECT_TRUE(blob::Blob::open(blob).isOk()) << "a part of a blob after " << delayMs << " ms";
+    std::filesystem::remove(blob);
+  }
+}
+
+}  // namespace
+}  // namespace firn::e2e

@@ -1,0 +1,81 @@
+#include "tools/child_process.h"
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/command.h"
+
+namespace firn::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Runs `program` in a process of its own that catches interrupts, and sends `signal` after `delay`: its exit code.
+int exitAfterSignal(const std::vector<std::string>& program, int signal, std::chrono::microseconds delay) {
+  int ready[2];
+  EXPECT_EQ(pipe(ready), 0);
+  const pid_t process = fork();
+  if (process == 0) {
+    catchInterrupts();
+    EXPECT_EQ(write(ready[1], "x", 1), 1);
+    _exit(exitCode(runProcess(program.front(), {program.begin() + 1, program.end()})));
+  }
+  char byte = 0;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
+  close(ready[0]);
+  close(ready[1]);
+  if (signal != 0) {
+    std::this_thread::sleep_for(delay);
+    kill(process, signal);
+  }
+  int state = 0;
+  EXPECT_EQ(waitpid(process, &state, 0), process);
+  EXPECT_TRUE(WIFEXITED(state));
+  return WEXITSTATUS(state);
+}
+
+TEST(ChildProcess, AnInterruptAtAnyMomentEndsBoth) {
+  const auto start = Clock::now();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // From before the spawn to a child that has long been running.
+    for (int delay = 0; delay < 4000; delay += 100) {
+      ASSERT_EQ(exitAfterSignal({"/bin/sleep", "100"}, signal, std::chrono::microseconds(delay)), kExitInterrupted)
+          << "signal " << signal << " after " << delay << " us";
+    }
+  }
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(90)) << "a child was waited for to its end";
+}
+
+TEST(ChildProcess, AnInterruptSentByTheChildItselfIsNotLost) {
+  const std::vector<std::string> program = {"/bin/sh", "-c", "kill -TERM $PPID; exec sleep 100"};
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(exitAfterSignal(program, 0, {}), kExitInterrupted);
+}
+
+TEST(ChildProcess, TheSecondInterruptEndsAtOnce) {
+  // The child heeds no interrupt: neither the terminal's nor the one passed on.
+  const std::vector<std::string> program = {"/bin/sh", "-c",
+                                            "trap '' INT; kill -INT $PPID; sleep 0.4; kill -INT $PPID; sleep 1"};
+  const auto start = Clock::now();
+  EXPECT_EQ(exitAfterSignal(program, 0, {}), kExitInterrupted);
+  EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(1200));
+}
+
+TEST(ChildProcess, ExitCodesAndSignalsBecomeStatuses) {
+  EXPECT_TRUE(runProcess("/bin/true", {}).isOk());
+  const Status failed = runProcess("/bin/sh", {"-c", "exit 3"});
+  EXPECT_EQ(failed.code(), Code::kIo);
+  EXPECT_NE(failed.message().find("sh failed (exit code 3)"), std::string::npos) << failed.message();
+  EXPECT_EQ(runProcess("/bin/sh", {"-c", "exit 2"}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(runProcess("/bin/sh", {"-c", "exit 130"}).code(), Code::kCancelled);
+  EXPECT_EQ(runProcess("/bin/sh", {"-c", "kill -INT $$"}).code(), Code::kCancelled);
+  EXPECT_EQ(runProcess("/bin/sh", {"-c", "kill -SEGV $$"}).code(), Code::kInternal);
+  EXPECT_EQ(runProcess("/no/such/program", {}).code(), Code::kIo);
+}
+
+}  // namespace
+}  // namespace firn::tools
