@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "base/page_buffer.h"
 
 namespace firn {
 namespace {
@@ -81,20 +80,6 @@ TEST_F(MappedFileTest, ReadOfAFileThatShrankIsAnErrorNotAFault) {
   std::filesystem::resize_file(path("data"), 100);
   std::vector<std::byte> out(10000);
   EXPECT_EQ(file->readAt(0, out).code(), Code::kIo);
-}
-
-TEST(PageBuffer, IsAlignedZeroedAndRefusesTheImpossible) {
-  for (uint64_t size : {1ULL, 4096ULL, 1ULL << 20, (3ULL << 20) + 1}) {
-    auto buffer = PageBuffer::allocate(size);
-    ASSERT_TRUE(buffer.isOk());
-    PageBuffer moved = *std::move(buffer);
-    EXPECT_EQ(moved.bytes().size(), size);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(moved.bytes().data()) % (size >= (1ULL << 20) ? 2ULL << 20 : 4096), 0U);
-    EXPECT_EQ(moved.bytes().front(), std::byte{0});
-    moved.bytes().back() = std::byte{1};
-  }
-  EXPECT_TRUE(PageBuffer::allocate(0).isOk());
-  EXPECT_EQ(PageBuffer::allocate(~0ULL).status().code(), Code::kResourceExhausted);
 }
 
 }  // namespace

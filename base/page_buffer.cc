@@ -14,7 +14,27 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = 2ULL << 20;
 constexpr uint64_t kHugeFrom = 1ULL << 20;
 
+/// Calls madvise for the whole pages of `bytes`. It is advice: what the system does not know it leaves.
+void advise(std::span<std::byte> bytes, int advice) {
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t first = roundUp(begin, kPage);
+  const uintptr_t end = (begin + bytes.size()) / kPage * kPage;
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, advice);
+}
+
 }  // namespace
+
+void useSmallPages(std::span<std::byte> bytes) { advise(bytes, MADV_NOHUGEPAGE); }
+
+void useHugePages(std::span<std::byte> bytes) {
+  advise(bytes, MADV_HUGEPAGE);
+#ifdef MADV_COLLAPSE
+  constexpr int kCollapse = MADV_COLLAPSE;
+#else
+  constexpr int kCollapse = 25;  // headers older than the kernel; an older kernel refuses it
+#endif
+  advise(bytes, kCollapse);
+}
 
 Result<PageBuffer> PageBuffer::allocate(uint64_t bytes) {
   PageBuffer buffer;

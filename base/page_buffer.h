@@ -30,4 +30,11 @@ class PageBuffer {
   uint64_t mappedBytes_ = 0;
 };
 
+/// Advice about memory that is touched here and there: each first touch zeroes a page of 4 KiB and not one of 2 MiB.
+/// Contents stay. Whole pages inside `bytes` only; nothing happens where the system knows no such advice.
+void useSmallPages(std::span<std::byte> bytes);
+/// The opposite, for memory that is used densely: pages touched later are huge, those touched already become so where
+/// the system can do that (Linux 6.1), which copies them.
+void useHugePages(std::span<std::byte> bytes);
+
 }  // namespace firn

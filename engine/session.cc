@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/align.h"
+#include "base/page_buffer.h"
 #include "engine/prefix_store.h"
 #include "engine/snapshot.h"
 
@@ -13,6 +14,12 @@ namespace firn::engine {
 namespace {
 
 using blob::SymbolKind;
+
+/// Rows of a head from this many bytes on are spread over so many pages of 2 MiB that zeroing them all at the first
+/// token takes longer than the token: 360 MB for SmolLM2 with 16 K rows. Such a cache has pages of 4 KiB until a prompt
+/// fills an eighth of it; from then on huge ones pay: a step over 8000 rows is up to a tenth faster with them.
+constexpr uint64_t kSmallPageHeadBytes = 512 << 10;
+constexpr uint32_t kHugePageShare = 8;
 
 constexpr size_t at(SymbolKind kind) { return static_cast<size_t>(kind); }
 
@@ -75,8 +82,16 @@ Status Session::allocate() {
   hasIo_ = true;
   FIRN_ASSIGN_OR_RETURN(ioBytes_, device.map(ioBuffer_));
   layout_ = KvLayout::of(model_->blob().header());
+  hasSmallPages_ = layout_.rows * layout_.rowBytes >= kSmallPageHeadBytes;
+  if (hasSmallPages_) useSmallPages(cache_);
   ids_.reserve(limits.kvRows);
   return Status::ok();
+}
+
+void Session::preparePages(uint32_t rows) {
+  if (!hasSmallPages_ || rows < layout_.rows / kHugePageShare) return;
+  useHugePages(cache_);
+  hasSmallPages_ = false;
 }
 
 void Session::adopt(std::span<const int32_t> ids, uint32_t exactTokens) {
@@ -129,6 +144,7 @@ Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const Pr
   }
   const auto start = Clock::now();
   times_ = {};
+  preparePages(static_cast<uint32_t>(ids.size()));
   // The last token is always computed: its logits are not kept.
   const auto matched = ids.first(ids.size() - 1);
   const auto exact = std::span<const int32_t>(ids_).first(exactTokens_);
@@ -144,6 +160,7 @@ Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const Pr
 Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, const Progress& progress) {
   FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
   times_ = {};
+  preparePages(position_ + static_cast<uint32_t>(ids.size()));
   return append(ids, progress);
 }
 
@@ -174,6 +191,7 @@ Result<std::span<const float>> Session::append(std::span<const int32_t> ids, con
 Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
   FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
+  preparePages(position_ + static_cast<uint32_t>(ids.size()));
   const uint32_t start = position_;
   for (const PlanStep& step : plan.steps) {
     FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
@@ -288,6 +306,7 @@ Status Session::rewind(uint32_t tokens) {
 
 Result<std::unique_ptr<Session>> Session::fork() const {
   FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy, create(model_, options_));
+  copy->preparePages(position_);
   layout_.copy(cache_, position_, copy->cache_);
   copy->adopt(ids_, exactTokens_);
   return copy;
@@ -307,6 +326,7 @@ Status Session::load(const std::string& path) {
     FIRN_ASSIGN_OR_RETURN(const PageBuffer file, readSnapshot(path, identity, layout_));
     FIRN_ASSIGN_OR_RETURN(const SnapshotView view, parseSnapshot(file.bytes(), identity, layout_));
     const auto tokens = static_cast<uint32_t>(view.ids.size());
+    preparePages(tokens);
     layout_.unpack(view.rows, tokens, {0, tokens}, cache_);
     adopt(view.ids, view.exactTokens);
     return Status::ok();

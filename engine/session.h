@@ -119,6 +119,8 @@ class Session {
   Status checkOptions() const;
   Status checkTurns() const;
   Status allocate();
+  /// Chooses the pages of the cache before rows up to `rows` are written.
+  void preparePages(uint32_t rows);
   /// The rows of the first ids.size() tokens are in the cache: makes mask, position and ids say so.
   void adopt(std::span<const int32_t> ids, uint32_t exactTokens);
   Result<std::span<const float>> append(std::span<const int32_t> ids, const Progress& progress);
@@ -139,6 +141,7 @@ class Session {
   runtime::BufferId ioBuffer_{};
   bool hasCache_ = false;
   bool hasIo_ = false;
+  bool hasSmallPages_ = false;  ///< of the cache
   std::span<std::byte> cache_;
   std::span<std::byte> ioBytes_;
   std::array<uint64_t, blob::kSymbolKinds> offset_{};  ///< of each input and output in the io buffer
