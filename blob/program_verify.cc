@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "base/concat.h"
-#include "base/utf8.h"
 #include "blob/extent.h"
 #include "blob/names.h"
 #include "blob/standard_symbols.h"
+#include "blob/table_verify.h"
 #include "blob/task_op_verify.h"
 #include "blob/verifier.h"
 
@@ -19,46 +19,16 @@ namespace {
 constexpr uint32_t kMaxSize = 1U << 24;
 constexpr uint32_t kRowMultiple = 64;
 
-/// Checks that parents take the records of a table one after the other, all of them.
-class Partition {
- public:
-  Partition(std::string_view parent, std::string_view table, uint64_t count)
-      : parent_(parent), table_(table), count_(count) {}
-
-  Status take(size_t record, uint64_t first, uint64_t count) {
-    if (first != next_ || count > count_ - next_) {
-      return corrupt(concat(parent_, " ", record, ": takes ", table_, " ", first, " and ", count,
-                            " in all, expected the next, ", next_, ", and at most ", count_ - next_));
-    }
-    next_ += count;
-    return Status::ok();
-  }
-
-  Status finish() const {
-    if (next_ == count_) return Status::ok();
-    return corrupt(concat("table ", table_, " has ", count_, " records, but ", parent_, " records take ", next_));
-  }
-
- private:
-  std::string_view parent_;
-  std::string_view table_;
-  uint64_t count_;
-  uint64_t next_ = 0;
-};
-
-/// The rules of one program, one method per kind of record.
+/// What the records of one program must say, one method per kind of record.
 class ProgramCheck {
  public:
   ProgramCheck(const ProgramView& program, const Ident& ident, uint64_t weightsBytes)
       : program_(program), header_(*program.header), ident_(ident), weightsBytes_(weightsBytes) {}
 
   Status run() {
-    FIRN_RETURN_IF_ERROR(checkCounts());
+    FIRN_RETURN_IF_ERROR(verifyTables(program_, ident_.lanes));
     FIRN_RETURN_IF_ERROR(checkSizes());
     FIRN_RETURN_IF_ERROR(checkMemory());
-    FIRN_RETURN_IF_ERROR(checkStrings());
-    FIRN_RETURN_IF_ERROR(checkPartitions());
-    FIRN_RETURN_IF_ERROR(checkEveryBodyIsCalled());
     FIRN_RETURN_IF_ERROR(checkParams());
     FIRN_RETURN_IF_ERROR(checkBodies());
     return checkEntries();
@@ -68,16 +38,6 @@ class ProgramCheck {
   template <typename... Pieces>
   static Status wrong(std::string_view field, uint64_t found, const Pieces&... expected) {
     return corrupt(concat("program header: ", field, " is ", found, ", expected ", expected...));
-  }
-
-  Status checkCounts() const {
-    for (const auto& [table, count] : {std::pair<std::string_view, uint64_t>{"entries", program_.entries.size()},
-                                       {"bodies", program_.bodies.size()}}) {
-      if (count == 0 || count > kMaxRecords) {
-        return corrupt(concat("table ", table, " has ", count, " records, expected 1..", kMaxRecords));
-      }
-    }
-    return Status::ok();
   }
 
   Status checkSizes() const {
@@ -129,91 +89,10 @@ class ProgramCheck {
     return Status::ok();
   }
 
-  Status checkStrings() const {
-    const std::string_view strings = program_.strings;
-    if (strings.empty() || strings.front() != '\0' || strings.back() != '\0') {
-      return corrupt("table strings: expected the empty string first and a NUL at the end");
-    }
-    for (size_t at = 0; at < strings.size();) {
-      const std::string_view text = strings.data() + at;
-      if (text.size() > kMaxStringBytes) {
-        return corrupt(concat("table strings: the string at byte ", at, " has ", text.size(),
-                              " bytes, expected at most ", kMaxStringBytes));
-      }
-      if (!isPrintableUtf8(text)) return corrupt(concat("table strings: byte ", at, " starts no printable UTF-8 text"));
-      at += text.size() + 1;
-    }
-    return Status::ok();
-  }
-
   Status checkName(std::string_view record, size_t index, uint32_t name) const {
     if (name < program_.strings.size() && (name == 0 || program_.strings[name - 1] == '\0')) return Status::ok();
     return corrupt(concat(record, " ", index, ": name is ", name, ", expected the start of a string below ",
                           program_.strings.size()));
-  }
-
-  Status checkPartitions() const {
-    Partition calls("entry", "calls", program_.calls.size());
-    Partition symbols("entry", "symbols", program_.symbols.size());
-    for (size_t i = 0; i < program_.entries.size(); ++i) {
-      const EntryRecord& entry = program_.entries[i];
-      FIRN_RETURN_IF_ERROR(calls.take(i, entry.firstCall, entry.callCount));
-      FIRN_RETURN_IF_ERROR(symbols.take(i, entry.firstSymbol, entry.symbolCount));
-    }
-    FIRN_RETURN_IF_ERROR(calls.finish());
-    FIRN_RETURN_IF_ERROR(symbols.finish());
-    Partition args("call", "callArgs", program_.callArgs.size());
-    for (size_t i = 0; i < program_.calls.size(); ++i) {
-      FIRN_RETURN_IF_ERROR(args.take(i, program_.calls[i].firstArg, program_.calls[i].argCount));
-    }
-    FIRN_RETURN_IF_ERROR(args.finish());
-    Partition params("body", "params", program_.params.size());
-    Partition segments("body", "segments", program_.segments.size());
-    for (size_t i = 0; i < program_.bodies.size(); ++i) {
-      const BodyRecord& body = program_.bodies[i];
-      FIRN_RETURN_IF_ERROR(params.take(i, body.firstParam, body.paramCount));
-      FIRN_RETURN_IF_ERROR(segments.take(i, body.firstSegment, body.segmentCount));
-    }
-    FIRN_RETURN_IF_ERROR(params.finish());
-    FIRN_RETURN_IF_ERROR(segments.finish());
-    return checkTaskPartitions();
-  }
-
-  /// A body that nothing calls is checked against no entry, and means nothing.
-  Status checkEveryBodyIsCalled() const {
-    std::vector<bool> isCalled(program_.bodies.size());
-    for (size_t i = 0; i < program_.calls.size(); ++i) {
-      const uint32_t body = program_.calls[i].body;
-      if (body >= isCalled.size()) {
-        return corrupt(concat("call ", i, ": body is ", body, ", there are ", isCalled.size()));
-      }
-      isCalled[body] = true;
-    }
-    const auto idle = std::ranges::find(isCalled, false);
-    if (idle == isCalled.end()) return Status::ok();
-    return corrupt(concat("body ", idle - isCalled.begin(), ": no entry calls it"));
-  }
-
-  Status checkTaskPartitions() const {
-    Partition ranges("segment", "laneRanges", program_.laneRanges.size());
-    for (size_t i = 0; i < program_.segments.size(); ++i) {
-      FIRN_RETURN_IF_ERROR(ranges.take(i, program_.segments[i].firstRange, ident_.lanes));
-    }
-    FIRN_RETURN_IF_ERROR(ranges.finish());
-    Partition tasks("laneRange", "tasks", program_.tasks.size());
-    for (size_t i = 0; i < program_.laneRanges.size(); ++i) {
-      FIRN_RETURN_IF_ERROR(tasks.take(i, program_.laneRanges[i].firstTask, program_.laneRanges[i].taskCount));
-    }
-    FIRN_RETURN_IF_ERROR(tasks.finish());
-    Partition operands("task", "operands", program_.operands.size());
-    Partition attrs("task", "attrs", program_.attrs.size());
-    for (size_t i = 0; i < program_.tasks.size(); ++i) {
-      const TaskRecord& task = program_.tasks[i];
-      FIRN_RETURN_IF_ERROR(operands.take(i, task.firstOperand, task.operandCount));
-      FIRN_RETURN_IF_ERROR(attrs.take(i, task.firstAttr, task.attrCount));
-    }
-    FIRN_RETURN_IF_ERROR(operands.finish());
-    return attrs.finish();
   }
 
   Status checkParams() const {
