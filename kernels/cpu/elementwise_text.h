@@ -10,34 +10,30 @@ namespace {
 
 FIRN_INLINE size_t lanesAt(size_t index, size_t count) { return count - index < 16 ? count - index : 16; }
 
-void siluMul(const SiluMulArgs& args) {
+/// out = activation(gate) * up.
+template <typename Activation>
+FIRN_INLINE void gatedMul(const GatedArgs& args, const Activation& activation) {
   for (uint32_t i = 0; i < args.rows; ++i) {
     const float* gate = args.gate.data + i * args.gate.rowStride;
     const float* up = args.up.data + i * args.up.rowStride;
     float* out = args.out.data + i * args.out.rowStride;
     for (size_t j = 0; j < args.columns; j += 16) {
       const size_t n = lanesAt(j, args.columns);
-      const F32 g = loadN(gate + j, n);
-      const F32 silu = div(g, add(splat(1), exp(negate(g))));
-      storeN(out + j, mul(silu, loadN(up + j, n)), n);
+      storeN(out + j, mul(activation(loadN(gate + j, n)), loadN(up + j, n)), n);
     }
   }
 }
 
+void siluMul(const GatedArgs& args) {
+  gatedMul(args, [](F32 g) { return div(g, add(splat(1), exp(negate(g)))); });
+}
+
 /// The tanh form by way of (1 + tanh z) / 2 = 1 / (1 + exp(-2 z)), which cancels nothing (docs/arithmetic.md).
-void geluMul(const GeluMulArgs& args) {
-  for (uint32_t i = 0; i < args.rows; ++i) {
-    const float* gate = args.gate.data + i * args.gate.rowStride;
-    const float* up = args.up.data + i * args.up.rowStride;
-    float* out = args.out.data + i * args.out.rowStride;
-    for (size_t j = 0; j < args.columns; j += 16) {
-      const size_t n = lanesAt(j, args.columns);
-      const F32 g = loadN(gate + j, n);
-      const F32 twoZ = mul(g, fma(mul(g, g), splat(kGeluCubic), splat(kGeluLinear)));
-      const F32 gelu = div(g, add(splat(1), exp(negate(twoZ))));
-      storeN(out + j, mul(gelu, loadN(up + j, n)), n);
-    }
-  }
+void geluMul(const GatedArgs& args) {
+  gatedMul(args, [](F32 g) {
+    const F32 twoZ = mul(g, fma(mul(g, g), splat(kGeluCubic), splat(kGeluLinear)));
+    return div(g, add(splat(1), exp(negate(twoZ))));
+  });
 }
 
 void scaleRows(const ScaleArgs& args) {

@@ -177,17 +177,8 @@ struct AttentionArgs {
 /// fp32 elements of workspace that an attention of at most `rows` rows needs. Does not depend on context.
 uint64_t attentionWorkspaceFloats(uint32_t rows, uint32_t group, uint32_t headDim);
 
-/// cpu.silu_mul: out = gate / (1 + exp(-gate)) * up.
-struct SiluMulArgs {
-  ConstRows gate;
-  ConstRows up;
-  Rows out;  ///< may be gate or up
-  uint32_t rows;
-  uint32_t columns;
-};
-
-/// cpu.gelu_mul: out = gelu(gate) * up, gelu in the tanh form.
-struct GeluMulArgs {
+/// cpu.silu_mul: out = gate / (1 + exp(-gate)) * up. cpu.gelu_mul: out = gelu(gate) * up, gelu in the tanh form.
+struct GatedArgs {
   ConstRows gate;
   ConstRows up;
   Rows out;  ///< may be gate or up
@@ -233,8 +224,8 @@ struct CpuKernels {
   void (*rope)(const RopeArgs&);
   void (*kvWrite)(const KvWriteArgs&);
   void (*attention)(const AttentionArgs&);
-  void (*siluMul)(const SiluMulArgs&);
-  void (*geluMul)(const GeluMulArgs&);
+  void (*siluMul)(const GatedArgs&);
+  void (*geluMul)(const GatedArgs&);
   void (*scale)(const ScaleArgs&);
   void (*addPartials)(const AddPartialsArgs&);
   void (*copy)(const CopyArgs&);
