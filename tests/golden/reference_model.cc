@@ -1,6 +1,7 @@
 #include "tests/golden/reference_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -64,6 +65,20 @@ reference::ConstHeads asConst(const reference::Heads& heads) {
   return {heads.data, heads.rows, heads.heads, heads.headDim, heads.rowStride, heads.headStride};
 }
 
+/// Turns the pairs of one head's key by `positions`; a magnitude stays inside.
+void turn(std::span<float> key, const import::RopeSpec& rope, double positions) {
+  const bool isInterleaved = rope.pairing == import::RopePairing::kInterleaved;
+  for (uint32_t pair = 0; pair < rope.dims / 2; ++pair) {
+    float& a = key[isInterleaved ? 2 * pair : pair];
+    float& b = key[isInterleaved ? 2 * pair + 1 : pair + rope.dims / 2];
+    const double angle = positions * static_cast<double>(rope.freqs[pair]);
+    const double x = a;
+    const double y = b;
+    a = static_cast<float>(x * std::cos(angle) - y * std::sin(angle));
+    b = static_cast<float>(x * std::sin(angle) + y * std::cos(angle));
+  }
+}
+
 }  // namespace
 
 struct ReferenceModel::Chunk {
@@ -86,11 +101,15 @@ reference::Heads ReferenceModel::cache(uint64_t layer, uint64_t keyOrValue) {
   return {data, cacheRows_, model_.kvHeads, model_.headDim, model_.headDim, headSize};
 }
 
+const import::RopeSpec& ReferenceModel::ropeOf(const import::LayerSpec& layer) const {
+  return layer.window != 0 && model_.windowRope ? *model_.windowRope : model_.rope;
+}
+
 void ReferenceModel::placeHeads(const import::LayerSpec& layer, const std::optional<TensorView>& headNorm,
                                 std::vector<float>& vectors, const Chunk& chunk) const {
   const uint64_t heads = vectors.size() / (chunk.rows() * model_.headDim);
   if (headNorm) vectors = normalize(*headNorm, vectors, chunk.rows() * heads, model_.normEpsilon);
-  const import::RopeSpec& rope = layer.window != 0 && model_.windowRope ? *model_.windowRope : model_.rope;
+  const import::RopeSpec& rope = ropeOf(layer);
   reference::rope({.in = headsView<reference::ConstHeads>(vectors, heads, model_.headDim),
                    .out = headsView<reference::Heads>(vectors, heads, model_.headDim),
                    .positions = chunk.positions.data(),
@@ -167,6 +186,26 @@ void ReferenceModel::feedForwardBlock(const import::LayerSpec& layer, const Chun
   reference::mul({.a = matrix(std::as_const(gate), chunk.rows()), .b = matrix(up, chunk.rows()), .out = gated});
   roundInput(LinearInput::kDown, layer.down, gate);
   addTo(x, project(layer.down, gate, chunk.rows()), layer.postFfnNorm, chunk.rows());
+}
+
+void ReferenceModel::truncate(uint64_t first, uint64_t last) {
+  const auto dropped = static_cast<double>(last - first);
+  for (uint64_t i = 0; i < model_.layers.size(); ++i) {
+    for (const uint64_t keyOrValue : {0, 1}) {
+      const reference::Heads rows = cache(i, keyOrValue);
+      for (uint64_t head = 0; head < rows.heads; ++head) {
+        const auto row = [&](uint64_t index) { return rows.data + head * rows.headStride + index * rows.rowStride; };
+        std::copy(row(last), row(past_), row(first));
+        for (uint64_t at = first; keyOrValue == 0 && at < past_ - (last - first); ++at) {
+          const std::span<float> key(row(at), rows.headDim);
+          turn(key, ropeOf(model_.layers[i]), -dropped);
+          if (rounding_ != nullptr) rounding_->cacheRows(key);
+        }
+      }
+    }
+  }
+  past_ -= last - first;
+  std::fill_n(mask_.begin() + static_cast<int64_t>(past_), last - first, uint8_t{0});
 }
 
 std::vector<float> ReferenceModel::run(std::span<const int32_t> ids) {

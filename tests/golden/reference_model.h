@@ -36,6 +36,10 @@ class ReferenceModel {
   /// Appends `ids` (one chunk of any length) and returns the logits f32[ids.size(), vocab].
   std::vector<float> run(std::span<const int32_t> ids);
 
+  /// Drops tokens [first, last) of those run: the rows behind them move up, and their keys are turned back to their new
+  /// positions, in double. Everything else stays what it was computed to be.
+  void truncate(uint64_t first, uint64_t last);
+
  private:
   struct Chunk;
 
@@ -49,6 +53,7 @@ class ReferenceModel {
              uint64_t rows) const;
   void activate(std::vector<float>& gate, uint64_t rows) const;
   reference::Heads cache(uint64_t layer, uint64_t keyOrValue);
+  const import::RopeSpec& ropeOf(const import::LayerSpec& layer) const;
 
   void roundInput(LinearInput input, const import::LinearSpec& linear, std::vector<float>& values) const;
 
