@@ -1,4 +1,5 @@
 // firn run: a prompt in, a streamed answer out.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -33,6 +34,8 @@ struct RunOptions {
   bool explain = false;
   engine::SessionOptions session;
   bool hasKeepRows = false;
+  uint64_t answers = 1;
+  std::string promptCache;  ///< file of a session; empty: none
 };
 
 /// The prompt's ids, from `--prompt-ids` or through the tokenizer.
@@ -54,16 +57,48 @@ Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::
   return tokenizer->encode(text);
 }
 
-std::string jsonResult(const genai::GenerateResult& result, const OpenModel& open) {
-  const nlohmann::ordered_json object = {{"text", result.text},
-                                         {"tokens", result.tokens},
-                                         {"prompt_tokens", result.promptTokens},
-                                         {"completion_tokens", result.tokens.size()},
-                                         {"finish_reason", genai::finishReasonName(result.finishReason)},
-                                         {"compiled", open.compiled},
-                                         {"load_ms", open.loadMs},
-                                         {"ttft_ms", result.ttftMs},
-                                         {"decode_tok_s", result.decodeTokensPerS}};
+using Answers = std::vector<genai::GenerateResult>;
+
+/// Tokens behind the first of each answer, per second of the time behind it.
+double decodeTokensPerS(const Answers& answers) {
+  double tokens = 0;
+  double seconds = 0;
+  for (const genai::GenerateResult& answer : answers) {
+    if (answer.decodeTokensPerS == 0) continue;
+    const auto decoded = static_cast<double>(answer.tokens.size() - 1);
+    tokens += decoded;
+    seconds += decoded / answer.decodeTokensPerS;
+  }
+  return seconds > 0 ? tokens / seconds : 0;
+}
+
+std::string jsonResult(const Answers& answers, const OpenModel& open) {
+  const genai::GenerateResult& first = answers.front();
+  nlohmann::ordered_json object;
+  const auto addText = [](nlohmann::ordered_json& to, const genai::GenerateResult& answer) {
+    to["text"] = answer.text;
+    to["tokens"] = answer.tokens;
+  };
+  const auto addEnd = [](nlohmann::ordered_json& to, const genai::GenerateResult& answer) {
+    to["completion_tokens"] = answer.tokens.size();
+    to["finish_reason"] = genai::finishReasonName(answer.finishReason);
+  };
+  if (answers.size() == 1) addText(object, first);
+  object["prompt_tokens"] = first.promptTokens;
+  object["cached_tokens"] = first.cachedTokens;
+  if (answers.size() == 1) {
+    addEnd(object, first);
+  } else {
+    for (const genai::GenerateResult& answer : answers) {
+      nlohmann::ordered_json& choice = object["choices"].emplace_back();
+      addText(choice, answer);
+      addEnd(choice, answer);
+    }
+  }
+  object["compiled"] = open.compiled;
+  object["load_ms"] = open.loadMs;
+  object["ttft_ms"] = first.ttftMs;
+  object["decode_tok_s"] = decodeTokensPerS(answers);
   return object.dump();
 }
 
@@ -79,14 +114,22 @@ std::vector<int32_t> endIdsOfCard(const blob::Blob& blob) {
   return ids;
 }
 
-Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Session& session,
-                                           const genai::Tokenizer* tokenizer) {
+/// Shows the plan of what the session has not cached of the prompt. One that has no plan is refused later, by the limit
+/// that it breaks.
+Status explainPrompt(engine::Session& session, std::span<const int32_t> ids) {
+  if (ids.empty()) return Status::ok();
+  const auto exact = session.ids().first(session.exactTokens());
+  const auto matched = ids.first(ids.size() - 1);
+  const auto cached = std::ranges::mismatch(matched, exact).in1 - matched.begin();
+  FIRN_RETURN_IF_ERROR(session.rewind(static_cast<uint32_t>(cached)));
+  const auto plan = session.plan(static_cast<uint32_t>(ids.size() - static_cast<size_t>(cached)));
+  if (plan) std::cerr << explainPlan(*plan, session.model().blob());
+  return Status::ok();
+}
+
+Result<Answers> generateText(const RunOptions& options, engine::Session& session, const genai::Tokenizer* tokenizer) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, session.model().limits(), tokenizer));
-  if (options.explain) {
-    // A prompt that has no plan is refused below, by the limit that it breaks.
-    const auto plan = session.plan(static_cast<uint32_t>(ids.size()));
-    if (plan) std::cerr << explainPlan(*plan, session.model().blob());
-  }
+  if (options.explain) FIRN_RETURN_IF_ERROR(explainPrompt(session, ids));
   genai::GenerateOptions generate;
   generate.maxTokens = options.maxTokens;
   generate.sampler = {.temperature = options.temperature, .seed = options.seed};
@@ -115,7 +158,27 @@ Result<genai::GenerateResult> generateText(const RunOptions& options, engine::Se
       };
     }
   }
-  return genai::generate(engine, tokenizer, ids, generate, callbacks);
+  Answers answers;
+  for (uint64_t i = 0; i < options.answers; ++i) {
+    if (i > 0 && !options.json) std::cout << "\n---\n" << std::flush;
+    // The prompt is computed once: from the second answer on the session has all of it but the last position.
+    auto answer = genai::generate(engine, tokenizer, ids, generate, callbacks);
+    if (!answer) {
+      // What was streamed ends its line; a refused prompt prints nothing.
+      if (!options.json && !bar) std::cout << std::endl;
+      return answer.status();
+    }
+    answers.push_back(*std::move(answer));
+    ++generate.sampler.seed;
+  }
+  return answers;
+}
+
+/// What an earlier run has saved; a file that does not exist yet is no failure.
+Status loadPromptCache(engine::Session& session, const std::string& path) {
+  const Status loaded = session.load(path);
+  if (loaded.isOk() || loaded.code() == Code::kNotFound) return Status::ok();
+  return {loaded.code(), loaded.message() + ". Remove the file, or name another with --prompt-cache"};
 }
 
 Status run(const RunOptions& options) {
@@ -124,6 +187,10 @@ Status run(const RunOptions& options) {
   }
   if (options.hasKeepRows && !options.session.contextShift) {
     return invalidArgument("--keep-rows says what --context-shift keeps: give both");
+  }
+  if (options.answers > 1 && options.temperature < genai::kGreedyTemperature) {
+    return invalidArgument("--n " + std::to_string(options.answers) +
+                           ": without a temperature all answers are the same; give --temperature too");
   }
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
   std::optional<genai::Tokenizer> tokenizer;
@@ -136,21 +203,24 @@ Status run(const RunOptions& options) {
   }
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session,
                         engine::Session::create(open.model, options.session));
+  const std::string& promptCache = options.promptCache;
+  if (!promptCache.empty()) FIRN_RETURN_IF_ERROR(loadPromptCache(*session, promptCache));
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
-    // What was streamed ends its line; a refused prompt prints nothing.
-    if (!options.json && session->position() > 0) std::cout << std::endl;
     // A closed or full output stops the generation too; main() names it.
     return std::cout ? result.status() : Status::ok();
   }
   if (options.explain) std::cerr << (options.json ? "" : "\n") << explainTimes(session->times(), open.model->blob());
   std::cout << (options.json ? jsonResult(*result, open) : "") << "\n";
   if (!options.json && isatty(STDERR_FILENO) == 1) {
-    std::fprintf(stderr, "%llu prompt tokens, first token after %.0f ms; %zu tokens, %.1f tokens/s; finish: %s\n",
-                 static_cast<unsigned long long>(result->promptTokens), result->ttftMs, result->tokens.size(),
-                 result->decodeTokensPerS, std::string(genai::finishReasonName(result->finishReason)).c_str());
+    const genai::GenerateResult& last = result->back();
+    std::fprintf(
+        stderr, "%llu prompt tokens, %llu cached, first token after %.0f ms; %zu tokens, %.1f tokens/s; finish: %s\n",
+        static_cast<unsigned long long>(last.promptTokens),
+        static_cast<unsigned long long>(result->front().cachedTokens), result->front().ttftMs, last.tokens.size(),
+        decodeTokensPerS(*result), std::string(genai::finishReasonName(last.finishReason)).c_str());
   }
-  return Status::ok();
+  return promptCache.empty() ? Status::ok() : session->save(promptCache);
 }
 
 }  // namespace
@@ -172,6 +242,11 @@ void addRunCommand(CLI::App& app, Action& action) {
                     "When the cache is full, drop a quarter of it and go on, without end");
   CLI::Option* keepRows = addNumber(*command, "--keep-rows", options->session.keepRows,
                                     "With --context-shift: the first tokens, which stay (default: 4)", {0, INT32_MAX});
+  addNumber(*command, "--n", options->answers,
+            "Answers to the prompt, each with the next seed; the prompt is computed once (default: 1)", {1, 1 << 20});
+  command->add_option("--prompt-cache", options->promptCache,
+                      "File that keeps the session, written at the end: what a prompt begins with and the file has is "
+                      "not computed again");
   command->add_flag("--explain", options->explain,
                     "Also print the plan of the prompt, predicted and measured times of each stage, to standard error");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");

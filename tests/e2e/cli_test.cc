@@ -61,8 +61,8 @@ TEST_F(CliTest, FirnLinksNoCompiler) {
 TEST_F(CliTest, RunPrintsOneObjectAndCompilesOnce) {
   const std::vector<std::string> arguments = {"run", kModel, "hello world", "--max-tokens", "6", "--ignore-eos"};
   const ordered_json first = firnJson(arguments);
-  EXPECT_THAT(keysOf(first), ElementsAre("text", "tokens", "prompt_tokens", "completion_tokens", "finish_reason",
-                                         "compiled", "load_ms", "ttft_ms", "decode_tok_s"));
+  EXPECT_THAT(keysOf(first), ElementsAre("text", "tokens", "prompt_tokens", "cached_tokens", "completion_tokens",
+                                         "finish_reason", "compiled", "load_ms", "ttft_ms", "decode_tok_s"));
   EXPECT_TRUE(first["compiled"]);
   EXPECT_EQ(first["tokens"].size(), 6U);
   EXPECT_EQ(first["completion_tokens"], 6);

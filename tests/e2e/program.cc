@@ -64,9 +64,7 @@ ProgramResult ProgramFolder::finish(pid_t process) const {
   return result;
 }
 
-std::string ProgramFolder::outputSoFar() const {
-  return fs::exists(output_.file("out")) ? readFile(output_.file("out")) : std::string();
-}
+std::string ProgramFolder::outputSoFar() const { return readFile(output_.file("out")); }
 
 ProgramResult ProgramFolder::run(const std::string& program, const std::vector<std::string>& arguments) const {
   return finish(start(program, arguments));

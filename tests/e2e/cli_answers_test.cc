@@ -1,0 +1,126 @@
+// firn run: several answers to one prompt, and prompts that begin with what an earlier run has saved.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/program.h"
+
+namespace firn::e2e {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+
+class CliAnswersTest : public testing::Test {
+ protected:
+  /// The JSON of `firn run` on one blob, with `more` arguments.
+  ordered_json run(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"run", blob, "--json", "--ignore-eos"});
+    const ProgramResult result = folder.run("firn", more);
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.exitCode == 0 ? ordered_json::parse(result.out) : ordered_json();
+  }
+  void SetUp() override {
+    const ProgramResult compiled = folder.run(
+        "firn", {"compile", "tests/data/gguf/llama.gguf", "-o", blob, "--max-prompt-len", "128", "--threads", "2"});
+    ASSERT_EQ(compiled.exitCode, 0) << compiled.err;
+  }
+  /// "1,2,3,...", `count` ids from `first` on.
+  static std::string ids(int first, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += (i == 0 ? "" : ",") + std::to_string(first + i);
+    return text;
+  }
+
+  ProgramFolder folder;
+  const std::string blob = folder.file("model.firn");
+  const std::string cache = folder.file("session");
+};
+
+TEST_F(CliAnswersTest, EachAnswerIsThatOfItsSeed) {
+  const std::vector<std::string> prompt = {"--prompt-ids", ids(1, 40), "--max-tokens", "12", "--temperature", "1"};
+  auto several = prompt;
+  several.insert(several.end(), {"--n", "3", "--seed", "7"});
+  const ordered_json answers = run(several);
+  EXPECT_EQ(answers["prompt_tokens"], 40);
+  EXPECT_EQ(answers["cached_tokens"], 0);
+  ASSERT_EQ(answers["choices"].size(), 3U);
+  for (int i = 0; i < 3; ++i) {
+    auto one = prompt;
+    one.insert(one.end(), {"--seed", std::to_string(7 + i)});
+    const ordered_json alone = run(one);
+    for (const char* key : {"text", "tokens", "completion_tokens", "finish_reason"}) {
+      EXPECT_EQ(answers["choices"][i][key], alone[key]) << "answer " << i;
+    }
+  }
+  EXPECT_NE(answers["choices"][0]["tokens"], answers["choices"][1]["tokens"]);
+}
+
+TEST_F(CliAnswersTest, AnswersAreStreamedOneAfterTheOther) {
+  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", "1,2,3", "--max-tokens", "5", "--ignore-eos",
+                                          "--temperature", "1", "--n", "2"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, testing::AllOf(HasSubstr("\n---\n"), testing::EndsWith("\n")));
+}
+
+TEST_F(CliAnswersTest, SameAnswersAreRefused) {
+  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", "1", "--n", "2"});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, HasSubstr("--temperature"));
+  EXPECT_EQ(folder.run("firn", {"run", blob, "--prompt-ids", "1", "--n", "0"}).exitCode, 2);
+}
+
+TEST_F(CliAnswersTest, APromptCacheSavesWhatAPromptBeginsWith) {
+  const std::string prompt = ids(1, 60);
+  const std::vector<std::string> rest = {"--max-tokens", "10", "--prompt-cache", cache};
+  const auto with = [&](const std::string& text) {
+    auto arguments = rest;
+    arguments.insert(arguments.begin(), {"--prompt-ids", text});
+    return run(arguments);
+  };
+  const ordered_json first = with(prompt);
+  EXPECT_EQ(first["cached_tokens"], 0);
+  // The same again: all but the last position.
+  const ordered_json again = with(prompt);
+  EXPECT_EQ(again["cached_tokens"], 59);
+  EXPECT_EQ(again["tokens"], first["tokens"]);
+  // The next turn begins with prompt and answer; the last token of an answer has no row.
+  std::string turn = prompt;
+  for (const int id : first["tokens"]) turn += "," + std::to_string(id);
+  turn += ",5,6,7";
+  const ordered_json next = with(turn);
+  EXPECT_EQ(next["cached_tokens"], 69);
+  EXPECT_EQ(next["tokens"], run({"--prompt-ids", turn, "--max-tokens", "10"})["tokens"]);
+  // Another prompt with the same beginning.
+  const std::string other = ids(1, 30) + ",9,9,9";
+  const ordered_json branched = with(other);
+  EXPECT_EQ(branched["cached_tokens"], 30);
+  EXPECT_EQ(branched["tokens"], run({"--prompt-ids", other, "--max-tokens", "10"})["tokens"]);
+}
+
+TEST_F(CliAnswersTest, APromptCacheOfAnotherKindIsRefusedAndKept) {
+  writeFile(cache, "no session");
+  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", "1", "--prompt-cache", cache});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(cache), HasSubstr("Remove the file")));
+  EXPECT_EQ(readFile(cache), "no session");
+  // A model is never taken for one.
+  const std::string before = readFile(blob);
+  EXPECT_EQ(folder.run("firn", {"run", blob, "--prompt-ids", "1", "--prompt-cache", blob}).exitCode, 1);
+  EXPECT_EQ(readFile(blob), before);
+}
+
+TEST_F(CliAnswersTest, ExplainPlansWhatIsNotCached) {
+  const std::vector<std::string> first = {"--prompt-ids", ids(1, 60), "--max-tokens", "1", "--prompt-cache", cache};
+  run(first);
+  auto arguments = first;
+  arguments[1] = ids(1, 60) + ",3,4,5";
+  arguments.insert(arguments.begin(), {"run", blob, "--explain"});
+  const auto result = folder.run("firn", arguments);
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_THAT(result.err, HasSubstr("plan: 3 tokens in"));
+}
+
+}  // namespace
+}  // namespace firn::e2e
