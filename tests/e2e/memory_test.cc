@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/allocation_counter_for_test.h"
 #include "genai/pipeline.h"
 #include "tests/e2e/compiled_model.h"
+#include "tests/e2e/resident_pages.h"
 #include "tools/engine_adapter.h"
 
 namespace firn::e2e {
@@ -20,16 +21,6 @@ namespace {
 
 constexpr uint32_t kVocab = 512;
 constexpr uint32_t kSteps = 1000;
-
-/// Pages in memory now. Allocates nothing.
-long residentPages() {
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  long total = 0;
-  long resident = 0;
-  if (file == nullptr || std::fscanf(file, "%ld %ld", &total, &resident) != 2) resident = -1;
-  if (file != nullptr) std::fclose(file);
-  return resident;
-}
 
 /// Page faults of this process so far, those that read a file included.
 long pageFaults() {
@@ -144,6 +135,37 @@ TEST_P(MemoryTest, AHundredChatsAreFlat) {
 
 INSTANTIATE_TEST_SUITE_P(Models, MemoryTest, testing::Values("gguf/llama.gguf", "quant/q4_1.gguf"),
                          [](const auto& info) { return info.index == 0 ? "f32" : "q4_1"; });
+
+/// Bytes of `bytes`, which start at a page, that lie in memory.
+uint64_t residentBytes(std::span<std::byte> bytes) {
+  constexpr uint64_t kPage = 4096;
+  std::vector<unsigned char> pages((bytes.size() + kPage - 1) / kPage);
+  if (mincore(bytes.data(), bytes.size(), pages.data()) != 0) return ~uint64_t{0};
+  return kPage *
+         static_cast<uint64_t>(std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+// A head of 16 K rows is large: its first rows take their own pages, and the logits do not know about pages.
+TEST(LargeCacheTest, TakesTheMemoryOfItsTokens) {
+  compiler::CompileOptions compile = smallCompile("gguf/llama.gguf");
+  compile.maxPromptTokens = 16384;
+  compile.minResponseTokens = 64;
+  compile.prefillChunks = {256};
+  compile.contexts = {4096};
+  const std::vector<int32_t> ids = someIds(2200, kVocab);
+  const auto grown = openSession(compile);
+  ASSERT_GT(grown->cache().size(), 6'000'000U);
+  need(grown->prefill(std::span(ids).first(10)));
+  const uint64_t heads = grown->cache().size() / (uint64_t{16448} * 16 * sizeof(uint16_t));
+  EXPECT_LE(residentBytes(grown->cache()), heads * 2 * 4096);
+  // More than an eighth of the rows: the pages that are there become huge, too.
+  const auto fresh = openSession(compile);
+  const auto expected = need(fresh->prefill(ids));
+  EXPECT_EQ(differenceInBits(need(grown->prefill(std::span(ids).subspan(10))), expected), "");
+  for (const int32_t id : {1, 2, 3}) {
+    EXPECT_EQ(differenceInBits(need(grown->decode(id)), need(fresh->decode(id))), "");
+  }
+}
 
 }  // namespace
 }  // namespace firn::e2e
