@@ -1,7 +1,5 @@
 #include "blob/frame.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -9,102 +7,11 @@
 
 #include "base/align.h"
 #include "base/concat.h"
+#include "blob/elf_headers.h"
 
 namespace firn::blob {
 
 namespace {
-
-static_assert(sizeof(Elf64_Ehdr) == kElfHeaderBytes && sizeof(Elf64_Shdr) == kSectionHeaderBytes);
-
-/// What is fixed about each section.
-struct SectionRule {
-  std::string_view name;
-  uint32_t type;
-  uint64_t flags;
-  uint64_t alignment;
-  uint64_t entryBytes;
-  bool isOptional;
-};
-
-constexpr std::array<SectionRule, kSectionIds> kRules = {{
-    {"", SHT_NULL, 0, 0, 0, false},
-    {kNoteSection, SHT_NOTE, SHF_ALLOC, 4, 0, false},
-    {kProgramSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, false},
-    {kCardSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, false},
-    {kTokenizerSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, true},
-    {kTemplateSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, true},
-    {".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym), false},
-    {".strtab", SHT_STRTAB, 0, 1, 0, false},
-    {".shstrtab", SHT_STRTAB, 0, 1, 0, false},
-    {kWeightsSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, false},
-}};
-
-constexpr std::string_view kNoteName{"firn\0\0\0\0", 8};  // padded to 4 bytes; its size says 5
-constexpr uint32_t kNoteType = 1;
-constexpr uint64_t kNoteBytes = kNoteDescriptorOffset + sizeof(Ident);
-static_assert(kNoteDescriptorOffset == sizeof(Elf64_Nhdr) + kNoteName.size());
-
-/// Everything of the note before its descriptor.
-std::array<std::byte, kNoteDescriptorOffset> noteHeader() {
-  const Elf64_Nhdr header{.n_namesz = 5, .n_descsz = sizeof(Ident), .n_type = kNoteType};
-  std::array<std::byte, kNoteDescriptorOffset> bytes{};
-  std::memcpy(bytes.data(), &header, sizeof(header));
-  std::memcpy(bytes.data() + sizeof(header), kNoteName.data(), kNoteName.size());
-  return bytes;
-}
-
-uint64_t alignmentOf(SectionId id, uint64_t bytes) {
-  if (id == SectionId::kWeights && bytes >= kHugeThreshold) return kHugeAlignment;
-  return kRules[static_cast<uint32_t>(id)].alignment;
-}
-
-uint32_t presentCount(const Frame& frame) {
-  return static_cast<uint32_t>(std::ranges::count_if(frame.sections, [](const SectionPlace& p) { return p.present; }));
-}
-
-Elf64_Ehdr elfHeader(const Frame& frame) {
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_REL;
-  header.e_machine = EM_NONE;
-  header.e_version = EV_CURRENT;
-  header.e_shoff = kElfHeaderBytes;
-  header.e_ehsize = sizeof(Elf64_Ehdr);
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = static_cast<Elf64_Half>(presentCount(frame));
-  header.e_shstrndx = sectionIndex(frame, SectionId::kShstrtab);
-  return header;
-}
-
-Elf64_Shdr sectionHeader(const Frame& frame, SectionId id, uint32_t nameOffset) {
-  Elf64_Shdr header{};
-  if (id == SectionId::kNull) return header;
-  const SectionRule& rule = kRules[static_cast<uint32_t>(id)];
-  const SectionPlace& place = frame.place(id);
-  header.sh_name = nameOffset;
-  header.sh_type = rule.type;
-  header.sh_flags = rule.flags;
-  header.sh_offset = place.offset;
-  header.sh_size = place.bytes;
-  header.sh_addralign = alignmentOf(id, place.bytes);
-  header.sh_entsize = rule.entryBytes;
-  if (id == SectionId::kSymtab) {
-    header.sh_link = sectionIndex(frame, SectionId::kStrtab);
-    header.sh_info = 1;  // index of the first symbol that is not local
-  }
-  return header;
-}
-
-std::string sectionNames(const Frame& frame) {
-  std::string names;
-  for (uint32_t i = 0; i < kSectionIds; ++i) {
-    if (frame.sections[i].present) names.append(kRules[i].name).push_back('\0');
-  }
-  return names;
-}
 
 struct HeaderField {
   std::string_view name;
@@ -201,15 +108,15 @@ Result<Frame> findSections(std::span<const std::byte> outside) {
   uint32_t id = 1;
   for (size_t i = 1; i < sections.size(); ++i, ++id) {
     const std::string_view name = nameOf(sections[i], names);
-    while (id < kSectionIds && kRules[id].name != name && kRules[id].isOptional) ++id;
-    if (id >= kSectionIds || kRules[id].name != name) {
-      return corrupt(concat("section header ", i, ": expected section ", id < kSectionIds ? kRules[id].name : "(none)",
-                            ", found another name"));
+    while (id < kSectionIds && kSectionRules[id].name != name && kSectionRules[id].isOptional) ++id;
+    if (id >= kSectionIds || kSectionRules[id].name != name) {
+      return corrupt(concat("section header ", i, ": expected section ",
+                            id < kSectionIds ? kSectionRules[id].name : "(none)", ", found another name"));
     }
     frame.sections[id] = {.offset = 0, .bytes = sections[i].sh_size, .present = true};
   }
-  while (id < kSectionIds && kRules[id].isOptional) ++id;
-  if (id != kSectionIds) return corrupt(concat("section ", kRules[id].name, " is missing"));
+  while (id < kSectionIds && kSectionRules[id].isOptional) ++id;
+  if (id != kSectionIds) return corrupt(concat("section ", kSectionRules[id].name, " is missing"));
   return frame;
 }
 
@@ -228,7 +135,7 @@ Status checkPadding(std::span<const std::byte> outside, const Frame& frame) {
   for (uint32_t i = 1; i < kSectionIds; ++i) {
     const SectionPlace& place = frame.sections[i];
     if (!place.present) continue;
-    FIRN_RETURN_IF_ERROR(checkZero(outside, at, place.offset, kRules[i].name));
+    FIRN_RETURN_IF_ERROR(checkZero(outside, at, place.offset, kSectionRules[i].name));
     at = place.offset + place.bytes;
   }
   return Status::ok();
@@ -245,9 +152,9 @@ Status checkHeaders(std::span<const std::byte> outside, const Frame& frame) {
     if (!frame.sections[i].present) continue;
     const auto section = readRecord<Elf64_Shdr>(outside, at);
     const Elf64_Shdr wanted = sectionHeader(frame, static_cast<SectionId>(i), nameOffset);
-    FIRN_RETURN_IF_ERROR(
-        compareFields(kSectionFields, &section, &wanted, concat("section header ", i == 0 ? "0" : kRules[i].name)));
-    nameOffset += static_cast<uint32_t>(kRules[i].name.size() + 1);
+    FIRN_RETURN_IF_ERROR(compareFields(kSectionFields, &section, &wanted,
+                                       concat("section header ", i == 0 ? "0" : kSectionRules[i].name)));
+    nameOffset += static_cast<uint32_t>(kSectionRules[i].name.size() + 1);
     at += kSectionHeaderBytes;
   }
   return Status::ok();
@@ -260,10 +167,10 @@ Status checkSizes(const Frame& frame, uint64_t outsideBytes, uint64_t fileBytes)
     const uint64_t limit = static_cast<SectionId>(i) == SectionId::kWeights ? fileBytes : outsideBytes;
     if (place.bytes > limit) {
       return corrupt(
-          concat("section header ", kRules[i].name, ": ", place.bytes, " bytes, but there are only ", limit));
+          concat("section header ", kSectionRules[i].name, ": ", place.bytes, " bytes, but there are only ", limit));
     }
-    if (place.bytes == 0 && kRules[i].isOptional) {
-      return corrupt(concat("section ", kRules[i].name, " is empty: expected none"));
+    if (place.bytes == 0 && kSectionRules[i].isOptional) {
+      return corrupt(concat("section ", kSectionRules[i].name, " is empty: expected none"));
     }
   }
   return Status::ok();
@@ -272,7 +179,7 @@ Status checkSizes(const Frame& frame, uint64_t outsideBytes, uint64_t fileBytes)
 }  // namespace
 
 std::string_view sectionName(SectionId id) {
-  return static_cast<uint32_t>(id) < kSectionIds ? kRules[static_cast<uint32_t>(id)].name : std::string_view{};
+  return static_cast<uint32_t>(id) < kSectionIds ? kSectionRules[static_cast<uint32_t>(id)].name : std::string_view{};
 }
 
 uint16_t sectionIndex(const Frame& frame, SectionId id) {
@@ -284,7 +191,7 @@ uint16_t sectionIndex(const Frame& frame, SectionId id) {
 void placeSections(Frame& frame) {
   frame.place(SectionId::kNote).bytes = kNoteBytes;
   for (uint32_t i = 0; i < kSectionIds; ++i) {
-    if (!kRules[i].isOptional) frame.sections[i].present = true;
+    if (!kSectionRules[i].isOptional) frame.sections[i].present = true;
   }
   frame.place(SectionId::kShstrtab).bytes = sectionNames(frame).size();
   uint64_t at = kElfHeaderBytes + presentCount(frame) * kSectionHeaderBytes;
@@ -316,7 +223,7 @@ void writeFrame(const Frame& frame, std::span<std::byte> outside) {
     if (!frame.sections[i].present) continue;
     const Elf64_Shdr section = sectionHeader(frame, static_cast<SectionId>(i), nameOffset);
     std::memcpy(outside.data() + at, &section, sizeof(section));
-    nameOffset += static_cast<uint32_t>(kRules[i].name.size() + 1);
+    nameOffset += static_cast<uint32_t>(kSectionRules[i].name.size() + 1);
     at += kSectionHeaderBytes;
   }
   std::memcpy(outside.data() + frame.place(SectionId::kShstrtab).offset, names.data(), names.size());
