@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "runtime/device.h"
 #include "runtime/input_check.h"
+#include "runtime/loaded_program.h"
 #include "runtime/profiler.h"
-#include "runtime/program.h"
 
 namespace firn::runtime {
 
@@ -21,7 +21,7 @@ class Executor {
   /// Threads that write cells of a TaskClock.
   virtual uint32_t threads() const = 0;
   /// Runs the bound `entry` to its end, with inputs that were checked. Allocates nothing. `clock` null: no measuring.
-  virtual void run(const Program& program, const Entry& entry, const RunValues& values, TaskClock* clock) = 0;
+  virtual void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) = 0;
 };
 
 /// A kind of device.

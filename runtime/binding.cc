@@ -65,7 +65,7 @@ Status checkOverlaps(const Entry& entry, const BoundSymbols& symbols) {
 
 }  // namespace
 
-Status bindEntry(const Program& program, Entry& entry, BufferTable& buffers, const Bindings& bindings) {
+Status bindEntry(const LoadedProgram& program, Entry& entry, BufferTable& buffers, const Bindings& bindings) {
   BoundSymbols bound{};
   for (uint32_t i = 0; i < blob::kSymbolKinds; ++i) {
     if (entry.symbols[i].record == nullptr) continue;

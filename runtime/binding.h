@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "runtime/buffers.h"
-#include "runtime/program.h"
+#include "runtime/loaded_program.h"
 
 namespace firn::runtime {
 
@@ -11,6 +11,6 @@ namespace firn::runtime {
 /// Symbols that the entry does not have are ignored. Allocates nothing when it succeeds.
 /// invalid_argument: a symbol unbound, an unknown buffer, a range outside its buffer, bytes other than the symbol's, an
 /// address that is no multiple of the element size (the cache: of 64), an output or the cache overlapping another.
-Status bindEntry(const Program& program, Entry& entry, BufferTable& buffers, const Bindings& bindings);
+Status bindEntry(const LoadedProgram& program, Entry& entry, BufferTable& buffers, const Bindings& bindings);
 
 }  // namespace firn::runtime

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/status.h"
-#include "runtime/program.h"
+#include "runtime/loaded_program.h"
 
 namespace firn::runtime {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "runtime/input_check.h"
+#include "runtime/loaded_program.h"
 #include "runtime/profiler.h"
-#include "runtime/program.h"
 
 namespace firn::runtime {
 
@@ -42,7 +42,7 @@ inline void runTasks(const TaskRange& range, const CallFrame& frame, TaskClock::
 /// Runs the lanes of `span` through the whole entry, calling `meet()` after each segment. `cells` null: no measuring.
 /// Allocates nothing.
 template <typename Meet>
-void walkLanes(const Program& program, const Entry& entry, const RunValues& values, LaneSpan span,
+void walkLanes(const LoadedProgram& program, const Entry& entry, const RunValues& values, LaneSpan span,
                TaskClock::Cell* cells, Meet&& meet) {
   CallFrame frame{.bases = nullptr, .valid = values.valid, .row0 = values.row0, .context = entry.record->context};
   if (entry.isBatch()) frame.row0s = values.row0s.data();

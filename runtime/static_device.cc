@@ -75,7 +75,7 @@ Result<ProgramId> StaticDevice::load(const blob::Blob& blob, const LoadOptions& 
   Loaded loaded;
   try {
     FIRN_ASSIGN_OR_RETURN(loaded.executor, backend_->admit(blob, options));
-    FIRN_ASSIGN_OR_RETURN(loaded.program, Program::create(blob, backend_->taskTable()));
+    FIRN_ASSIGN_OR_RETURN(loaded.program, LoadedProgram::create(blob, backend_->taskTable()));
     if (isMeasuring_) loaded.clock = makeClock(loaded);
   } catch (const std::bad_alloc&) {
     return resourceExhausted(blob.path() + ": no memory left to load its program");

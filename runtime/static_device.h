@@ -31,7 +31,7 @@ class StaticDevice final : public Device {
 
  private:
   struct Loaded {
-    std::unique_ptr<Program> program;
+    std::unique_ptr<LoadedProgram> program;
     std::unique_ptr<Executor> executor;
     std::unique_ptr<TaskClock> clock;  ///< made by the first profile()
   };

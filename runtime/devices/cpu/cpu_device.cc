@@ -17,7 +17,7 @@ namespace {
 
 /// One run, as the threads of the team see it.
 struct Run {
-  const Program& program;
+  const LoadedProgram& program;
   const Entry& entry;
   const RunValues& values;
   TaskClock* clock;
@@ -37,7 +37,7 @@ class CpuExecutor final : public Executor {
 
   uint32_t threads() const override { return team_->threads(); }
 
-  void run(const Program& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
+  void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
     Run run{.program = program, .entry = entry, .values = values, .clock = clock, .team = *team_};
     team_->run(runThread, &run);
   }

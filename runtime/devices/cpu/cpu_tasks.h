@@ -1,7 +1,7 @@
 // The task ops of the cpu target (blob/task_op.h, kCpu*) as calls of kernels/cpu. Task::kernels is a cpu::CpuKernels.
 #pragma once
 
-#include "runtime/program.h"
+#include "runtime/loaded_program.h"
 
 namespace firn::runtime {
 

@@ -11,7 +11,7 @@ class NullExecutor final : public Executor {
  public:
   uint32_t threads() const override { return 1; }
 
-  void run(const Program& program, const Entry& entry, const RunValues& values, TaskClock* /*clock*/) override {
+  void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* /*clock*/) override {
     const uint32_t embed = program.blob().header().embed;
     const uint32_t vocab = program.blob().header().vocab;
     auto* hidden = reinterpret_cast<float*>(entry.symbol(blob::SymbolKind::kHidden).data);

@@ -12,7 +12,7 @@ class ReferenceExecutor final : public Executor {
  public:
   uint32_t threads() const override { return 1; }
 
-  void run(const Program& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
+  void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
     walkLanes(program, entry, values, LaneSpan{.first = 0, .end = 1}, clock == nullptr ? nullptr : clock->cells(0),
               [] {});
   }

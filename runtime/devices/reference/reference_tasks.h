@@ -1,7 +1,7 @@
 // The task ops of the reference target (blob/task_op.h, kRef*) as calls of kernels/reference.
 #pragma once
 
-#include "runtime/program.h"
+#include "runtime/loaded_program.h"
 
 namespace firn::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/program.h"
+#include "runtime/loaded_program.h"
 
 #include <map>
 #include <utility>
@@ -25,8 +25,8 @@ std::byte* weightsOf(const blob::Blob& blob) {
 
 }  // namespace
 
-Result<std::unique_ptr<Program>> Program::create(const blob::Blob& blob, const TaskTable* table) {
-  std::unique_ptr<Program> program(new Program());
+Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& blob, const TaskTable* table) {
+  std::unique_ptr<LoadedProgram> program(new LoadedProgram());
   program->blob_ = &blob;
   program->lanes_ = blob.ident().lanes;
   if (table != nullptr) {
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Program>> Program::create(const blob::Blob& blob, const T
   return program;
 }
 
-Status Program::resolveTasks(const TaskTable& table) {
+Status LoadedProgram::resolveTasks(const TaskTable& table) {
   operands_.reserve(blob_->operands().size());
   for (const blob::OperandRecord& record : blob_->operands()) {
     operands_.push_back({.record = &record, .base = baseIndex(record)});
@@ -89,7 +89,7 @@ Status Program::resolveTasks(const TaskTable& table) {
   return Status::ok();
 }
 
-void Program::resolveCalls(Entry& entry) {
+void LoadedProgram::resolveCalls(Entry& entry) {
   const std::span<const blob::CallRecord> records = blob_->callsOf(*entry.record);
   size_t baseCount = 0;
   for (const blob::CallRecord& record : records) {
@@ -118,7 +118,7 @@ void Program::resolveCalls(Entry& entry) {
   }
 }
 
-void Program::applyBinding(Entry& entry) const {
+void LoadedProgram::applyBinding(Entry& entry) const {
   for (const Call& call : entry.calls) {
     const std::span<const uint64_t> args = blob_->argsOf(*call.record);
     const std::span<const blob::ParamRecord> params = blob_->paramsOf(blob_->bodies()[call.record->body]);

@@ -126,12 +126,12 @@ struct TaskTable {
 };
 
 /// A loaded program. The blob must outlive it. One thread at a time, but its tasks may be run by many.
-class Program {
+class LoadedProgram {
  public:
   /// Resolves all tables and takes the scratch; weights are not touched. A null `table` makes a program without tasks,
   /// for devices that run none. Errors: unsupported (an op the device lacks), corrupt (what TaskTable::check
   /// finds), resource_exhausted.
-  static Result<std::unique_ptr<Program>> create(const blob::Blob& blob, const TaskTable* table);
+  static Result<std::unique_ptr<LoadedProgram>> create(const blob::Blob& blob, const TaskTable* table);
 
   const blob::Blob& blob() const { return *blob_; }
   uint32_t lanes() const { return lanes_; }
@@ -147,7 +147,7 @@ class Program {
   void applyBinding(Entry& entry) const;
 
  private:
-  Program() = default;
+  LoadedProgram() = default;
   Status resolveTasks(const TaskTable& table);
   void resolveCalls(Entry& entry);
 
