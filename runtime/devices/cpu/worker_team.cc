@@ -15,12 +15,14 @@
 namespace firn::runtime {
 namespace {
 
-// Signals go to the program's own threads: a handler must not find itself on a worker.
+// Signals go to the program's own threads: a handler must not find itself on a worker. All but what a thread does to
+// itself: a fault that is blocked ends the process before any handler of the program can say what it was.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
