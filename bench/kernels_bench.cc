@@ -151,11 +151,12 @@ void benchGemm(const cpu::CpuKernels& kernels, int threads, double limit) {
 }
 
 /// One KV head with three query heads of 64, as SmolLM2 has: operations counted over the rows that each query sees.
-void benchAttention(const cpu::CpuKernels& kernels, int threads) {
+void benchAttention(const cpu::CpuKernels& kernels, int threads, DType type) {
   constexpr uint32_t kRows = 1152;
   constexpr uint32_t kDim = 64;
   constexpr uint32_t kGroup = 3;
-  const std::vector<uint16_t> cache(size_t{kRows} * kDim, 0x3000);
+  const std::vector<uint32_t> cache(size_t{kRows} * kDim, 0x30003000);  // enough for f32
+  const std::vector<float> scales(kRows, 0.01F);
   const std::vector<uint8_t> mask(kRows, 1);
   for (const uint32_t rows : {1U, 512U}) {
     const std::vector<float> q(size_t{rows} * kGroup * kDim, 0.3F);
@@ -167,7 +168,9 @@ void benchAttention(const cpu::CpuKernels& kernels, int threads) {
       args.qRowStride = args.outRowStride = size_t{kGroup} * kDim;
       args.qHeadStride = args.outHeadStride = args.kvRowStride = kDim;
       args.k = args.v = cache.data();
+      args.type = type;
       args.kvHeadStride = cache.size();
+      args.kScales = args.vScales = scales.data();
       args.mask = mask.data();
       args.workspace = workspace.data();
       args.out = out.data();
@@ -180,7 +183,8 @@ void benchAttention(const cpu::CpuKernels& kernels, int threads) {
       kernels.attention(args);
     });
     const double pairs = rows * (1024 - (rows - 1) / 2.0) * kGroup;
-    std::printf("attention d 64, 3 heads, %4u rows at 1024: %8.1f us  %7.1f Gflop/s\n", rows, seconds * 1e6,
+    std::printf("attention %-4s d 64, 3 heads, %4u rows at 1024: %8.1f us  %7.1f Gflop/s\n",
+                std::string(dtypeInfo(type)->name).c_str(), rows, seconds * 1e6,
                 threads * pairs * kDim * 4 / seconds * 1e-9);
   }
 }
@@ -222,7 +226,7 @@ int run(int threads, InstructionSet isa) {
               std::string(cpu::instructionSetName(isa)).c_str(), threads, readRate, dotRate);
   benchGemv(kernels, threads, readRate);
   benchGemm(kernels, threads, dotRate);
-  benchAttention(kernels, threads);
+  for (const DType type : {DType::kF16, DType::kI8, DType::kF32}) benchAttention(kernels, threads, type);
   benchRows(kernels);
   return 0;
 }

@@ -7,9 +7,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
+#include <tuple>
 
 #include "base/page_buffer.h"
+#include "blob/kv_part.h"
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "blob/sample_program.h"
@@ -20,7 +23,12 @@
 namespace firn::blob {
 namespace {
 
-class BlobTest : public testing::TestWithParam<Target> {
+struct SampleCase {
+  Target target;
+  DType kvType;
+};
+
+class BlobTest : public testing::TestWithParam<SampleCase> {
  protected:
   void SetUp() override {
     folder = std::filesystem::temp_directory_path() / ("firn_blob_" + std::to_string(getpid()));
@@ -39,6 +47,8 @@ class BlobTest : public testing::TestWithParam<Target> {
     return path;
   }
 
+  static Contents sample() { return sampleContents(GetParam().target, SampleSize::kFull, GetParam().kvType); }
+
   std::filesystem::path folder;
 };
 
@@ -47,21 +57,30 @@ std::string contentOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, BlobTest, testing::Values(Target::kReference, Target::kCpu),
-                         [](const auto& info) { return std::string(targetName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Targets, BlobTest,
+    testing::Values(SampleCase{Target::kReference, DType::kF32}, SampleCase{Target::kReference, DType::kF16},
+                    SampleCase{Target::kReference, DType::kI8}, SampleCase{Target::kCpu, DType::kF32},
+                    SampleCase{Target::kCpu, DType::kF16}, SampleCase{Target::kCpu, DType::kI8}),
+    [](const auto& info) {
+      return std::string(targetName(info.param.target)) + "_" + std::string(dtypeInfo(info.param.kvType)->name);
+    });
 
 TEST_P(BlobTest, RoundTrip) {
-  Contents contents = sampleContents(GetParam());
+  Contents contents = sample();
   const std::vector<std::byte> tokenizer(333, std::byte{7});
   contents.tokenizer = tokenizer;
   auto opened = Blob::open(write("a.firn", contents));
   ASSERT_TRUE(opened.isOk()) << opened.status().toString();
   const Blob blob = *std::move(opened);
-  EXPECT_EQ(blob.ident().target, GetParam());
+  EXPECT_EQ(blob.ident().target, GetParam().target);
   EXPECT_EQ(blob.ident().modelHash, contents.ident.modelHash);
   EXPECT_EQ(blob.ident().weightsHash, hash128(sampleWeights(contents)));
   EXPECT_EQ(blob.header().kvRows, 128U);
-  EXPECT_EQ(blob.header().kvBytes, 2ULL * 2 * 4 * 128 * 8 * (GetParam() == Target::kCpu ? 2 : 4));
+  EXPECT_EQ(blob.header().kvType, GetParam().kvType);
+  // A row of i8 is 8 codes and a scale.
+  const std::map<DType, uint64_t> rowBytes = {{DType::kF32, 8 * 4}, {DType::kF16, 8 * 2}, {DType::kI8, 8 + 4}};
+  EXPECT_EQ(blob.header().kvBytes, 2ULL * 2 * 4 * 128 * rowBytes.at(GetParam().kvType));
   EXPECT_EQ(blob.card(), contents.card);
   EXPECT_EQ(blob.chatTemplate(), contents.chatTemplate);
   EXPECT_TRUE(std::ranges::equal(blob.tokenizer(), tokenizer));
@@ -94,13 +113,12 @@ TEST_P(BlobTest, RoundTrip) {
 }
 
 TEST_P(BlobTest, SameContentsSameBytes) {
-  EXPECT_EQ(contentOf(write("a.firn", sampleContents(GetParam()))),
-            contentOf(write("b.firn", sampleContents(GetParam()))));
+  EXPECT_EQ(contentOf(write("a.firn", sample())), contentOf(write("b.firn", sample())));
 }
 
 TEST_P(BlobTest, ReadelfReadsItWithoutAWarning) {
   if (std::system("readelf --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no readelf";
-  const std::string path = write("a.firn", sampleContents(GetParam()));
+  const std::string path = write("a.firn", sample());
   FILE* pipe = popen(("LC_ALL=C readelf -hSsn " + path + " 2>&1").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string text;
@@ -116,7 +134,7 @@ TEST_P(BlobTest, ReadelfReadsItWithoutAWarning) {
 }
 
 TEST_P(BlobTest, TruncatedAtAnyLengthIsRefused) {
-  const auto bytes = sampleBlob(GetParam());
+  const auto bytes = sampleBlob(GetParam().target, SampleSize::kFull, GetParam().kvType);
   ASSERT_TRUE(bytes.isOk()) << bytes.status().toString();
   ASSERT_TRUE(Blob::fromMemory(*bytes).isOk());
   for (size_t size = 0; size < bytes->size(); ++size) {
@@ -130,7 +148,7 @@ TEST_P(BlobTest, TruncatedAtAnyLengthIsRefused) {
 }
 
 TEST_P(BlobTest, AnyFlippedByteOutsideTheWeightsIsRefused) {
-  const auto bytes = sampleBlob(GetParam());
+  const auto bytes = sampleBlob(GetParam().target, SampleSize::kFull, GetParam().kvType);
   ASSERT_TRUE(bytes.isOk());
   const auto blob = Blob::fromMemory(*bytes);
   ASSERT_TRUE(blob.isOk()) << blob.status().toString();
@@ -221,6 +239,19 @@ TEST(Writer, RefusesACardThatIsNoShallowObject) {
     EXPECT_EQ(writer->finish().isOk(), isFine) << card.substr(0, 200);
   }
   std::filesystem::remove(path);
+}
+
+TEST(KvPart, RowsThenScalesAndNoOtherType) {
+  for (const auto& [type, rows, scales] :
+       {std::tuple{DType::kF32, 4U, 0U}, {DType::kF16, 2U, 0U}, {DType::kI8, 1U, 4U}}) {
+    const auto part = KvPart::of(type, 3, 128, 20);
+    ASSERT_TRUE(part.has_value());
+    EXPECT_EQ(part->rowsBytes, uint64_t{3} * 128 * 20 * rows);
+    EXPECT_EQ(part->scalesBytes, uint64_t{3} * 128 * scales);
+  }
+  EXPECT_FALSE(KvPart::of(DType::kBf16, 3, 128, 20).has_value());
+  EXPECT_FALSE(KvPart::of(static_cast<DType>(200), 3, 128, 20).has_value());
+  EXPECT_FALSE(KvPart::of(DType::kI8, 1ULL << 40, 1ULL << 20, 15).has_value()) << "rows fit in 64 bits, scales do not";
 }
 
 TEST(TaskOp, EveryOpHasANameAndARule) {

@@ -12,7 +12,7 @@ namespace firn::blob {
 
 /// Format version. While major is 0 any other minor is refused.
 inline constexpr uint32_t kFormatMajor = 0;
-inline constexpr uint32_t kFormatMinor = 3;
+inline constexpr uint32_t kFormatMinor = 4;
 
 /// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
 inline constexpr const char* kNoteSection = ".note.firn";
@@ -70,7 +70,7 @@ struct ProgramHeader {
   uint32_t maxPromptTokens;    ///< rounded up to 64
   uint32_t minResponseTokens;  ///< rounded up to 64
   uint32_t kvRows;             ///< T = maxPromptTokens + minResponseTokens
-  DType kvType;                ///< KV cache is [layer][K, V][kvHead][T][headDim] of this type
+  DType kvType;                ///< of the KV cache: f16, i8 or f32 (blob/kv_part.h)
   uint8_t reserved0[3];
   uint64_t kvBytes;
   uint64_t scratchBytes;  ///< the largest of the entries

@@ -5,6 +5,7 @@
 
 #include "base/concat.h"
 #include "blob/extent.h"
+#include "blob/kv_part.h"
 #include "blob/names.h"
 #include "blob/standard_symbols.h"
 #include "blob/table_verify.h"
@@ -71,10 +72,9 @@ class ProgramCheck {
   }
 
   Status checkMemory() const {
-    const DType kvType = ident_.target == Target::kReference ? DType::kF32 : DType::kF16;
-    if (header_.kvType != kvType) {
-      return wrong("kvType", static_cast<uint32_t>(header_.kvType), static_cast<uint32_t>(kvType), " for target ",
-                   targetName(ident_.target));
+    if (!isKvType(header_.kvType)) {
+      return wrong("kvType", static_cast<uint32_t>(header_.kvType), static_cast<uint32_t>(DType::kF32), ", ",
+                   static_cast<uint32_t>(DType::kF16), " or ", static_cast<uint32_t>(DType::kI8), " (f32, f16, i8)");
     }
     const auto kvBytes = kvCacheBytes(header_);
     if (!kvBytes || header_.kvBytes != *kvBytes) return wrong("kvBytes", header_.kvBytes, kvBytes.value_or(0));
@@ -277,10 +277,10 @@ class ProgramCheck {
   }
 
   Status checkArg(uint32_t index, uint64_t arg, const ParamRecord& param) const {
-    const uint64_t alignment = param.space == Space::kWeights ? kTensorAlignment : alignmentOf(header_.kvType);
     const uint64_t room = spaceBytes(param.space) - param.bytes;
-    if (arg <= room && arg % alignment == 0) return Status::ok();
-    return corrupt(concat("argument ", index, " is ", arg, ", expected a multiple of ", alignment, " up to ", room));
+    if (arg <= room && arg % kTensorAlignment == 0) return Status::ok();
+    return corrupt(
+        concat("argument ", index, " is ", arg, ", expected a multiple of ", kTensorAlignment, " up to ", room));
   }
 
   static Status checkNeeds(const BodyNeeds& needs, const EntryRecord& entry, std::span<const SymbolRecord> symbols) {

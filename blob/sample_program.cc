@@ -10,6 +10,7 @@
 #include "base/concat.h"
 #include "base/mapped_file.h"
 #include "blob/extent.h"
+#include "blob/kv_part.h"
 
 namespace firn::blob {
 
@@ -63,7 +64,7 @@ OperandRecord byHead(OperandRecord matrix) {
 /// Makes one program.
 class Sample {
  public:
-  explicit Sample(Target target) : target_(target), lanes_(target == Target::kCpu ? 2 : 1) {
+  Sample(Target target, DType kvType) : target_(target), lanes_(target == Target::kCpu ? 2 : 1) {
     contents_.ident.target = target;
     contents_.ident.lanes = lanes_;
     contents_.ident.arithmeticId = 1;
@@ -81,7 +82,8 @@ class Sample {
     header.maxPromptTokens = 64;
     header.minResponseTokens = 64;
     header.kvRows = kRows;
-    header.kvType = target == Target::kCpu ? DType::kF16 : DType::kF32;
+    header.kvType = kvType;
+    part_ = KvPart::of(kvType, kKvHeads, kRows, kHeadDim).value();
   }
 
   Contents make(SampleSize size) {
@@ -147,25 +149,35 @@ class Sample {
 
   /// K and V of the layer: one param, the K of the layer first.
   void cacheParams() {
-    const uint64_t bytes = uint64_t{kKvWidth} * kRows * dtypeInfo(p_.header.kvType)->blockBytes;
-    cacheBytes_ = bytes;
-    cacheBase_ = p_.addParam(Space::kKv, 2 * bytes);
-    for (uint32_t layer = 0; layer < kLayers; ++layer) args_[layer].push_back(layer * 2 * bytes);
+    cacheBase_ = p_.addParam(Space::kKv, 2 * part_.bytes());
+    for (uint32_t layer = 0; layer < kLayers; ++layer) args_[layer].push_back(layer * 2 * part_.bytes());
   }
   /// KV heads [first, first + count) of K (0) or V (1).
   OperandRecord cache(uint32_t which, uint32_t first, uint32_t count) {
     OperandRecord view = stridedOperand(Space::kKv, p_.header.kvType, spanOf({count, kRows, kHeadDim}), 0);
     view.base = cacheBase_;
-    view.offset = which * cacheBytes_ + cacheBytes_ / kKvHeads * first;
+    view.offset = which * part_.bytes() + part_.rowsBytes / kKvHeads * first;
     return view;
   }
+  /// Their scales, where the type has them.
+  std::vector<OperandRecord> scales(uint32_t which, uint32_t first, uint32_t count) {
+    if (part_.scalesBytes == 0) return {};
+    OperandRecord view = stridedOperand(Space::kKv, DType::kF32, spanOf({count, kRows}), 0);
+    view.base = cacheBase_;
+    view.offset = which * part_.bytes() + part_.rowsBytes + part_.scalesBytes / kKvHeads * first;
+    return {view};
+  }
 
-  void add(TaskOp op, std::string_view name, std::initializer_list<OperandRecord> operands,
-           std::initializer_list<uint64_t> attrs = {}) {
-    p_.addTask({.op = op,
-                .name = name,
-                .operands = {operands.begin(), operands.size()},
-                .attrs = {attrs.begin(), attrs.size()}});
+  void add(TaskOp op, std::string_view name, const std::vector<OperandRecord>& operands,
+           const std::vector<uint64_t>& attrs = {}) {
+    p_.addTask({.op = op, .name = name, .operands = operands, .attrs = attrs});
+  }
+
+  /// Writes the rows `in` to KV heads [first, first + count) of K (0) or V (1).
+  void addWrite(std::string_view name, const OperandRecord& in, uint32_t which, uint32_t first, uint32_t count) {
+    std::vector<OperandRecord> operands = {byHead(in), cache(which, first, count)};
+    for (const OperandRecord& s : scales(which, first, count)) operands.push_back(s);
+    add(isCpu() ? TaskOp::kCpuKvWrite : TaskOp::kRefStateWrite, name, operands);
   }
 
   void constants() {
@@ -266,10 +278,7 @@ class Sample {
     lanes([&](uint32_t lane) { cpuProjections(lane, columns(q, lane * 32, 32)); });
     lanes([&](uint32_t lane) {
       const OperandRecord out = columns(attention, lane * 32, 32);
-      add(TaskOp::kCpuAttention, "attention",
-          {byHead(columns(q, lane * 32, 32)), cache(0, lane * 2, 2), cache(1, lane * 2, 2), mask(),
-           scratch(DType::kF32, {kWorkspace}), byHead(out)},
-          {doubleAttr(0.35), lane * 4, 2, 100});
+      cpuAttention(lane, byHead(columns(q, lane * 32, 32)), byHead(out));
       linear("attn_output", quantize(out), panels(DType::kQ4_0, kEmbed, 32), partial(partials, lane));
     });
     lanes([&](uint32_t lane) {
@@ -279,6 +288,23 @@ class Sample {
     lanes([&](uint32_t lane) {
       if (lane == 0) add(TaskOp::kCpuAddPartials, "ffn_down", {x_, partials});
     });
+  }
+
+  void cpuAttention(uint32_t lane, const OperandRecord& q, const OperandRecord& out) {
+    const uint32_t first = lane * 2;
+    std::vector<OperandRecord> operands = {q, cache(0, first, 2), cache(1, first, 2), mask(),
+                                           scratch(DType::kF32, {kWorkspace})};
+    std::vector<uint64_t> attrs = {doubleAttr(0.35), lane * 4, 2, 100};
+    for (uint32_t which : {0U, 1U}) {
+      for (const OperandRecord& s : scales(which, first, 2)) operands.push_back(s);
+    }
+    if (part_.scalesBytes != 0 && lane == 0) {
+      operands.push_back(matrix(DType::kF32, 2, kHeadDim));
+      operands.push_back(rope_);
+      attrs.insert(attrs.end(), {0, kHeadDim});
+    }
+    operands.push_back(out);
+    add(TaskOp::kCpuAttention, "attention", operands, attrs);
   }
 
   OperandRecord partial(const OperandRecord& partials, uint32_t lane) {
@@ -298,8 +324,8 @@ class Sample {
     linear("attn_v", c, panels(DType::kQ8_0, 16, kEmbed), v);
     add(TaskOp::kCpuRope, "attn_q", {byHead(q), positions(), rope_}, {0, kHeadDim});
     add(TaskOp::kCpuRope, "attn_k", {byHead(k), positions(), rope_}, {0, kHeadDim});
-    add(TaskOp::kCpuKvWrite, "attn_k", {byHead(k), cache(0, lane * 2, 2)});
-    add(TaskOp::kCpuKvWrite, "attn_v", {byHead(v), cache(1, lane * 2, 2)});
+    addWrite("attn_k", k, 0, lane * 2, 2);
+    addWrite("attn_v", v, 1, lane * 2, 2);
   }
 
   void cpuFeedForward(uint32_t lane, const OperandRecord& out) {
@@ -312,6 +338,22 @@ class Sample {
     linear("ffn_up", quantize(n), panels(DType::kQ4_1, width, kEmbed), up);
     add(TaskOp::kCpuSiluMul, "ffn_silu", {gate, up, gate});
     linear("ffn_down", quantize(gate), panels(DType::kQ8_0, kEmbed, width), out);
+  }
+
+  void referenceAttention(const OperandRecord& q, const OperandRecord& out) {
+    std::vector<OperandRecord> operands = {q, cache(0, 0, kKvHeads), cache(1, 0, kKvHeads), mask()};
+    std::vector<uint64_t> attrs = {doubleAttr(0.35), 0};
+    if (p_.header.kvType != DType::kF32) operands.push_back(scratch(DType::kF32, {2, kKvHeads, kRows, kHeadDim}));
+    for (uint32_t which : {0U, 1U}) {
+      for (const OperandRecord& s : scales(which, 0, kKvHeads)) operands.push_back(s);
+    }
+    if (part_.scalesBytes != 0 && m_ > 1) {
+      operands.push_back(matrix(DType::kF16, kKvHeads, kHeadDim));
+      operands.push_back(rope_);
+      attrs.insert(attrs.end(), {1, kHeadDim, doubleAttr(1)});
+    }
+    operands.push_back(out);
+    add(TaskOp::kRefAttention, "attention", operands, attrs);
   }
 
   void referenceBlock() {
@@ -327,10 +369,9 @@ class Sample {
       add(TaskOp::kRefLinear, "attn_k", {n, matrix(DType::kQ4_0, kKvWidth, kEmbed), k});
       add(TaskOp::kRefRope, "attn_q", {byHead(q), positions(), rope_, byHead(q)}, {1, kHeadDim, doubleAttr(1)});
       add(TaskOp::kRefRope, "attn_k", {byHead(k), positions(), rope_, byHead(k)}, {1, kHeadDim, doubleAttr(1)});
-      add(TaskOp::kRefStateWrite, "attn_k", {byHead(k), cache(0, 0, kKvHeads)});
-      add(TaskOp::kRefStateWrite, "attn_v", {byHead(k), cache(1, 0, kKvHeads)});
-      add(TaskOp::kRefAttention, "attention",
-          {byHead(q), cache(0, 0, kKvHeads), cache(1, 0, kKvHeads), mask(), byHead(n)}, {doubleAttr(0.35), 0});
+      addWrite("attn_k", k, 0, 0, kKvHeads);
+      addWrite("attn_v", k, 1, 0, kKvHeads);
+      referenceAttention(byHead(q), byHead(n));
       add(TaskOp::kRefLinear, "attn_output", {n, matrix(DType::kF16, kEmbed, kEmbed), q});
       add(TaskOp::kRefAdd, "attn_add", {x_, q, x_});
       add(TaskOp::kRefLayerNorm, "ffn_norm", {x_, vector(kEmbed), vector(kEmbed), n}, {doubleAttr(1e-5)});
@@ -377,7 +418,7 @@ class Sample {
   uint32_t block_ = 0;
   uint32_t tail_ = 0;
   uint16_t cacheBase_ = 0;
-  uint64_t cacheBytes_ = 0;
+  KvPart part_;
   OperandRecord x_{};
   OperandRecord table_{};
   OperandRecord rope_{};
@@ -387,7 +428,9 @@ class Sample {
 
 }  // namespace
 
-Contents sampleContents(Target target, SampleSize size) { return Sample(target).make(size); }
+Contents sampleContents(Target target, SampleSize size, std::optional<DType> kvType) {
+  return Sample(target, kvType.value_or(target == Target::kCpu ? DType::kF16 : DType::kF32)).make(size);
+}
 
 std::vector<std::byte> sampleWeights(const Contents& contents) {
   std::vector<std::byte> weights(contents.program.header.weightsBytes);
@@ -395,10 +438,10 @@ std::vector<std::byte> sampleWeights(const Contents& contents) {
   return weights;
 }
 
-Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size) {
+Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size, std::optional<DType> kvType) {
   const char* folder = getenv("TMPDIR");
   const std::string path = concat(folder != nullptr ? folder : "/tmp", "/firn_sample_", getpid(), ".firn");
-  const Contents contents = sampleContents(target, size);
+  const Contents contents = sampleContents(target, size, kvType);
   FIRN_ASSIGN_OR_RETURN(Writer writer, Writer::create(path, contents));
   FIRN_RETURN_IF_ERROR(writer.appendWeights(sampleWeights(contents)));
   FIRN_RETURN_IF_ERROR(writer.finish());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
@@ -14,12 +15,14 @@ enum class SampleSize { kFull, kHeadOnly };
 
 /// A program that uses most ops of `target`: prefill.16.64, prefill.16.128, generate.128 and head.2 over two layers,
 /// two lanes on cpu and one on reference, 8 heads of 8 and 4 KV heads on a width of 64, ffn 96, vocabulary of 40.
-Contents sampleContents(Target target, SampleSize size = SampleSize::kFull);
+/// `kvType` is that of the cache; nullopt: f16 on cpu and f32 on reference. With i8 some attentions add a key bias.
+Contents sampleContents(Target target, SampleSize size = SampleSize::kFull, std::optional<DType> kvType = std::nullopt);
 
 /// The weights that sampleContents asks for: bytes that count up.
 std::vector<std::byte> sampleWeights(const Contents& contents);
 
 /// The whole file, written through Writer to a temporary file and read back.
-Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size = SampleSize::kFull);
+Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size = SampleSize::kFull,
+                                          std::optional<DType> kvType = std::nullopt);
 
 }  // namespace firn::blob

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "blob/extent.h"
+#include "blob/kv_part.h"
 
 namespace firn::blob {
 
@@ -30,7 +31,7 @@ SymbolRecord output(SymbolRecord record) {
   return record;
 }
 
-/// Rank 4: [layer and K or V, kvHead, row, element].
+/// Rank 4: [layer and K or V, kvHead, row, element]; the bytes count scales too.
 SymbolRecord kvSymbol(const ProgramHeader& header, uint32_t row) {
   SymbolRecord record = symbol(kvOfRow(row), header.kvType, {});
   record.rank = 4;
@@ -42,12 +43,9 @@ SymbolRecord kvSymbol(const ProgramHeader& header, uint32_t row) {
 }  // namespace
 
 std::optional<uint64_t> kvCacheBytes(const ProgramHeader& header) {
-  std::optional<uint64_t> elements = static_cast<uint64_t>(header.layers) * 2;
-  for (uint32_t dim : {header.kvHeads, header.kvRows, header.headDim}) {
-    if (elements) elements = checkedMultiply(*elements, dim);
-  }
-  if (!elements) return std::nullopt;
-  return dtypeBytes(header.kvType, *elements);
+  const auto part = KvPart::of(header);
+  if (!part) return std::nullopt;
+  return checkedMultiply(uint64_t{header.layers} * 2, part->bytes());
 }
 
 std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const ProgramHeader& header) {

@@ -12,7 +12,7 @@ namespace firn::blob {
 /// head: hidden in, logits out. In the order of SymbolKind. bytes is 0 where it overflows, which the verifier refuses.
 std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const ProgramHeader& header);
 
-/// layers x 2 x kvHeads x kvRows x headDim elements of kvType; nullopt on overflow or an unknown type.
+/// Of all parts (kv_part.h), 2 x layers of them; nullopt on overflow or a type that no cache has.
 std::optional<uint64_t> kvCacheBytes(const ProgramHeader& header);
 
 }  // namespace firn::blob

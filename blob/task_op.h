@@ -19,9 +19,13 @@ enum class TaskOp : uint16_t {
   kRefLinear = 4,     ///< in f32[m,K], weight W[N,K], bias? W[N], out f32[m,N]
   kRefRope = 5,       ///< in f32[m,heads,d], positions i32[m], freqs f32[dims/2], out f32[m,heads,d]; attrs: pairing (0
                       ///< interleaved, 1 half-split), dims, magnitude (double)
-  kRefStateWrite = 6,   ///< in f32[m,heads,d], cache kv[heads,T,d]: rows row0 .. row0+valid-1 written
-  kRefAttention = 7,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], out f32[m,heads,d];
-                        ///< attrs: scale (double), window (0: none)
+  kRefStateWrite = 6,   ///< in f32[m,heads,d], cache kv[heads,T,d], scales? f32[heads,T] (i8): rows
+                        ///< row0 .. row0+valid-1 written
+  kRefAttention = 7,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace?
+                        ///< f32[2,kvHeads,T,d] (not f32), scales? of K and of V f32[kvHeads,T] (i8), bias? f32-like
+                        ///< W[kvHeads,d] and freqs? f32[dims/2] (i8: key r is that of the cache plus the bias turned to
+                        ///< position r), out f32[m,heads,d]; attrs: scale (double), window (0: none), and with a bias
+                        ///< pairing, dims, magnitude (double)
   kRefSilu = 8,         ///< in f32[m,n], out f32[m,n]
   kRefGelu = 9,         ///< in f32[m,n], out f32[m,n]; attrs: 1 for the tanh form
   kRefMul = 10,         ///< a f32[m,n], b f32[m,n], out f32[m,n]
@@ -42,11 +46,14 @@ enum class TaskOp : uint16_t {
   kCpuLinearF32 = 104,  ///< in f32[m,K], weight panels[N,K] (f32, f16, bf16), bias? f32[N], out f32[m,N]
   kCpuRope =
       105,  ///< x f32[m,heads,d] in place, positions i32[m], table f32[T,dims/2,2] (cos, sin); attrs: pairing, dims
-  kCpuKvWrite = 106,      ///< in f32[m,heads,d], cache kv[heads,T,d]: rows row0 .. row0+valid-1 written
-  kCpuAttention = 107,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace f32[n], out
-                          ///< f32[m,heads,d]; attrs: scale (double), firstHead, group, window (0: none): head h
-                          ///< of q uses kv head (firstHead + h) / group - firstHead / group
-  kCpuSiluMul = 108,      ///< gate f32[m,n], up f32[m,n], out f32[m,n]
+  kCpuKvWrite = 106,    ///< in f32[m,heads,d], cache kv[heads,T,d], scales? f32[heads,T] (i8): rows
+                        ///< row0 .. row0+valid-1 written
+  kCpuAttention = 107,  ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace f32[n],
+                        ///< scales? of K and of V f32[kvHeads,T] (i8), bias? f32[kvHeads,d] and table?
+                        ///< f32[T,dims/2,2] (i8: as in 7), out f32[m,heads,d]; attrs: scale (double), firstHead, group,
+                        ///< window (0: none), and with a bias pairing, dims: head h of q uses kv head
+                        ///< (firstHead + h) / group - firstHead / group
+  kCpuSiluMul = 108,    ///< gate f32[m,n], up f32[m,n], out f32[m,n]
   kCpuAddPartials = 109,  ///< x f32[m,n] in place, partials f32[lanes,m,n]: x += ((p0 + p1) + ...)
   kCpuCopy = 110,         ///< in f32[m,n], out f32[m,n]
   kCpuGeluMul = 111,      ///< gate f32[m,n], up f32[m,n], out f32[m,n]; gelu in the tanh form

@@ -23,7 +23,16 @@ constexpr OperandRule out(std::array<Dim, 4> dims = kMatrix) { return {"out", Ki
 constexpr OperandRule weight(std::string_view name, Kind kind, std::array<Dim, 4> dims) {
   return {name, kind, kRead, dims};
 }
-constexpr OperandRule bias(Kind kind, Dim dim) { return {"bias", kind, kRead, {dim}, true}; }
+constexpr OperandRule bias(Kind kind, Dim dim) { return {"bias", kind, kRead, {dim}, Presence::kOptional}; }
+constexpr OperandRule cacheRows(std::string_view name) { return {name, Kind::kCache, kRead, kCacheView}; }
+constexpr OperandRule scalesOf(std::string_view name) {
+  return {name, Kind::kCacheScales, kRead, {kKvHeads, kKvRows}, Presence::kIfI8};
+}
+/// Of keys that an i8 cache holds without their bias.
+constexpr OperandRule keyBias(std::string_view name, Kind kind, std::array<Dim, 4> dims) {
+  return {name, kind, kRead, dims, Presence::kMaybeIfI8};
+}
+constexpr OperandRule kScalesWritten = {"scales", Kind::kCacheScales, kWrite, {kKvHeads, kKvRows}, Presence::kIfI8};
 constexpr OperandRule kIdsIn = {"ids", Kind::kIds, kRead, {kRows}};
 constexpr OperandRule kPositionsIn = {"positions", Kind::kPositions, kRead, {kRows}};
 constexpr OperandRule kMaskIn = {"mask", Kind::kMask, kRead, {kKvRows}};
@@ -32,6 +41,9 @@ constexpr OperandRule codes(Access access) { return {"codes", Kind::kScratchI8, 
 constexpr OperandRule scales(Access access) { return {"scales", Kind::kScratchF32, access, {kRows, kGroups}}; }
 constexpr OperandRule sums(Access access) { return {"sums", Kind::kScratchI32, access, {kRows, kGroups}}; }
 
+constexpr NamedAttr kScaleAttr = {"scale", AttrRule::kFinite};
+constexpr NamedAttr kTurnPairing = {"pairing", AttrRule::kFlag, true};
+constexpr NamedAttr kTurnDims = {"dims", AttrRule::kRotated, true};
 constexpr NamedAttr kEps = {"eps", AttrRule::kNotNegative};
 constexpr NamedAttr kWindowAttr = {"window", AttrRule::kWindow};
 
@@ -52,16 +64,19 @@ constexpr TaskOpRule kRules[] = {
      {NamedAttr{"pairing", AttrRule::kFlag}, {"dims", AttrRule::kRotated}, {"magnitude", AttrRule::kFinite}}},
     {TaskOp::kRefStateWrite,
      false,
-     {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}},
+     {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}, kScalesWritten},
      {}},
     {TaskOp::kRefAttention,
      false,
-     {in("q", kByHead),
-      {"K", Kind::kCache, kRead, kCacheView},
-      {"V", Kind::kCache, kRead, kCacheView},
-      kMaskIn,
-      out(kByHead)},
-     {NamedAttr{"scale", AttrRule::kFinite}, kWindowAttr}},
+     {in("q", kByHead), cacheRows("K"), cacheRows("V"), kMaskIn,
+      OperandRule{"workspace",
+                  Kind::kScratchF32,
+                  kWrite,
+                  {kTwo, kKvHeads, kKvRows, kHeadDim},  // the values of K and of V
+                  Presence::kUnlessF32},
+      scalesOf("K scales"), scalesOf("V scales"), keyBias("bias", Kind::kWeightFloat, {kKvHeads, kHeadDim}),
+      keyBias("freqs", Kind::kWeightF32, {kPairs}), out(kByHead)},
+     {kScaleAttr, kWindowAttr, kTurnPairing, kTurnDims, NamedAttr{"magnitude", AttrRule::kFinite, true}}},
     {TaskOp::kRefSilu, true, {in("in"), out()}, {}},
     {TaskOp::kRefGelu, true, {in("in"), out()}, {NamedAttr{"tanh", AttrRule::kFlag}}},
     {TaskOp::kRefMul, true, {in("a"), in("b"), out()}, {}},
@@ -92,20 +107,20 @@ constexpr TaskOpRule kRules[] = {
      {NamedAttr{"pairing", AttrRule::kFlag}, {"dims", AttrRule::kRotated}}},
     {TaskOp::kCpuKvWrite,
      false,
-     {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}},
+     {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}, kScalesWritten},
      {}},
     {TaskOp::kCpuAttention,
      false,
-     {in("q", kByHead),
-      {"K", Kind::kCache, kRead, kCacheView},
-      {"V", Kind::kCache, kRead, kCacheView},
-      kMaskIn,
-      {"workspace", Kind::kScratchF32, kWrite, {kFree}},
-      out(kByHead)},
-     {NamedAttr{"scale", AttrRule::kFinite},
+     {in("q", kByHead), cacheRows("K"), cacheRows("V"), kMaskIn,
+      OperandRule{"workspace", Kind::kScratchF32, kWrite, {kFree}}, scalesOf("K scales"), scalesOf("V scales"),
+      keyBias("bias", Kind::kWeightF32, {kKvHeads, kHeadDim}),
+      keyBias("table", Kind::kWeightF32, {kTable, kPairs, kTwo}), out(kByHead)},
+     {kScaleAttr,
       {"firstHead", AttrRule::kFirstHead},
       {"group", AttrRule::kGroup},
-      kWindowAttr}},
+      kWindowAttr,
+      kTurnPairing,
+      kTurnDims}},
     {TaskOp::kCpuSiluMul, true, {in("gate"), in("up"), out()}, {}},
     {TaskOp::kCpuAddPartials,
      false,

@@ -45,7 +45,8 @@ enum class Kind : uint8_t {
   kIds,          ///< the ids symbol from its start
   kPositions,    ///< the positions symbol from its start
   kMask,         ///< the mask symbol from its start
-  kCache,        ///< a view of the KV cache, type kvType, rows headDim apart, heads T rows apart
+  kCache,        ///< rows of the KV cache, type kvType, headDim apart, heads T rows apart
+  kCacheScales,  ///< f32 scales in the KV cache, whose type is i8; heads T apart
   kPanelsAny,    ///< weights in panels of any type
   kPanelsI8,     ///< weights in panels of any quantized type
   kPanelsFloat,  ///< weights in panels of f32, f16 or bf16
@@ -54,13 +55,28 @@ enum class Kind : uint8_t {
   kWeightF32,    ///< strided weights of f32
 };
 
+/// When an operand is there. Absent ones are left out.
+enum class Presence : uint8_t {
+  kAlways,
+  kOptional,   ///< all of these of a task are, or none; the number of operands tells
+  kIfI8,       ///< where the KV type is i8
+  kMaybeIfI8,  ///< as kOptional where the KV type is i8, else never
+  kUnlessF32,  ///< where the KV type is not f32
+};
+
 struct OperandRule {
   std::string_view name;
   Kind kind = Kind::kActivation;
   Access access = Access::kRead;
   std::array<Dim, 4> dims{};
-  bool isOptional = false;
+  Presence presence = Presence::kAlways;
 
+  /// True where the KV type does not rule it out.
+  constexpr bool isThere(DType kvType) const {
+    if (presence == Presence::kIfI8 || presence == Presence::kMaybeIfI8) return kvType == DType::kI8;
+    return presence != Presence::kUnlessF32 || kvType != DType::kF32;
+  }
+  constexpr bool isOptional() const { return presence == Presence::kOptional || presence == Presence::kMaybeIfI8; }
   constexpr uint8_t rank() const {
     uint8_t count = 0;
     while (count < dims.size() && dims[count] != Dim::kNone) ++count;
@@ -85,22 +101,36 @@ enum class AttrRule : uint8_t {
 struct NamedAttr {
   std::string_view name;
   AttrRule rule = AttrRule::kNone;
+  bool isOptional = false;  ///< there when the optional operands are
 };
+
+/// Of any op.
+inline constexpr size_t kMaxOperands = 10;
 
 struct TaskOpRule {
   TaskOp op{};
   bool mayAlias = false;  ///< a written operand may be the very view that is read
-  std::array<OperandRule, 6> operands{};
-  std::array<NamedAttr, 4> attrs{};
+  std::array<OperandRule, kMaxOperands> operands{};
+  std::array<NamedAttr, 6> attrs{};
 
   constexpr uint32_t operandCount() const {
     uint32_t count = 0;
     while (count < operands.size() && !operands[count].name.empty()) ++count;
     return count;
   }
-  constexpr uint32_t attrCount() const {
+  /// Those that are there with this KV type, with or without the optional ones.
+  constexpr uint32_t operandCount(DType kvType, bool withOptional) const {
     uint32_t count = 0;
-    while (count < attrs.size() && attrs[count].rule != AttrRule::kNone) ++count;
+    for (uint32_t i = 0; i < operandCount(); ++i) {
+      count += operands[i].isThere(kvType) && (withOptional || !operands[i].isOptional()) ? 1 : 0;
+    }
+    return count;
+  }
+  constexpr uint32_t attrCount(bool withOptional) const {
+    uint32_t count = 0;
+    for (const NamedAttr& attr : attrs) {
+      count += attr.rule != AttrRule::kNone && (withOptional || !attr.isOptional) ? 1 : 0;
+    }
     return count;
   }
 };

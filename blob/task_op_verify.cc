@@ -22,7 +22,7 @@ std::string_view roleName(Dim role) {
   constexpr std::array<std::string_view, kDimRoles> kNames = {
       "",         "rows",          "columns",     "out",      "padded columns",
       "groups",   "planes",        "heads",       "KV heads", "head dim",
-      "KV rows",  "vocabulary",    "table rows",  "pairs",    "cos and sin",
+      "KV rows",  "vocabulary",    "table rows",  "pairs",    "two",
       "partials", "other columns", "all columns", ""};
   return kNames[static_cast<size_t>(role)];
 }
@@ -44,6 +44,7 @@ bool dtypeFits(Kind kind, DType type, const ProgramHeader& header) {
     case Kind::kScratchI8: return type == DType::kI8;
     case Kind::kMask: return type == DType::kU8;
     case Kind::kCache: return type == header.kvType;
+    case Kind::kCacheScales: return type == DType::kF32 && header.kvType == DType::kI8;
     case Kind::kPanelsI8: return isQuantWeight(type);
     case Kind::kPanelsFloat:
     case Kind::kWeightFloat: return isFloatWeight(type);
@@ -70,7 +71,8 @@ bool placeFits(Kind kind, const OperandRecord& operand) {
     case Kind::kIds: return isSymbol(operand, SymbolKind::kIds) && operand.offset == 0;
     case Kind::kPositions: return isSymbol(operand, SymbolKind::kPositions) && operand.offset == 0;
     case Kind::kMask: return isSymbol(operand, SymbolKind::kMask) && operand.offset == 0;
-    case Kind::kCache: return operand.space == Space::kKv;
+    case Kind::kCache:
+    case Kind::kCacheScales: return operand.space == Space::kKv;
     default: return operand.space == Space::kWeights;
   }
 }
@@ -84,7 +86,8 @@ std::string_view placeText(Kind kind) {
     case Kind::kIds: return "the ids symbol from its start";
     case Kind::kPositions: return "the positions symbol from its start";
     case Kind::kMask: return "the mask symbol from its start";
-    case Kind::kCache: return "the KV cache";
+    case Kind::kCache:
+    case Kind::kCacheScales: return "the KV cache";
     default: return "weights";
   }
 }
@@ -110,21 +113,23 @@ class TaskCheck {
  private:
   uint32_t& dim(Dim role) { return bound_[static_cast<size_t>(role)]; }
 
-  /// Pairs each operand with its rule; a missing one can only be the optional one.
+  /// Pairs each operand with its rule; missing ones can only be the optional ones.
   Status matchOperands() {
-    const uint32_t full = rule_.operandCount();
-    uint32_t optionals = 0;
-    for (uint32_t i = 0; i < full; ++i) optionals += rule_.operands[i].isOptional ? 1 : 0;
-    const bool isShort = optionals == 1 && operands_.size() + 1 == full;
-    if (operands_.size() != full && !isShort) {
-      return corrupt(concat(operands_.size(), " operands, expected ", full, optionals == 1 ? " or one less" : ""));
+    const DType kvType = context_.header.kvType;
+    const uint32_t full = rule_.operandCount(kvType, true);
+    const uint32_t least = rule_.operandCount(kvType, false);
+    if (operands_.size() != full && operands_.size() != least) {
+      return corrupt(
+          concat(operands_.size(), " operands, expected ", full, full != least ? concat(" or ", least) : ""));
     }
-    if (attrs_.size() != rule_.attrCount()) {
-      return corrupt(concat(attrs_.size(), " attributes, expected ", rule_.attrCount()));
+    const bool hasOptional = full != least && operands_.size() == full;
+    if (attrs_.size() != rule_.attrCount(hasOptional)) {
+      return corrupt(concat(attrs_.size(), " attributes, expected ", rule_.attrCount(hasOptional)));
     }
     size_t count = 0;
-    for (uint32_t i = 0; i < full; ++i) {
-      if (!isShort || !rule_.operands[i].isOptional) rules_[count++] = &rule_.operands[i];
+    for (uint32_t i = 0; i < rule_.operandCount(); ++i) {
+      const OperandRule& operand = rule_.operands[i];
+      if (operand.isThere(kvType) && (hasOptional || !operand.isOptional())) rules_[count++] = &operand;
     }
     return Status::ok();
   }
@@ -176,6 +181,9 @@ class TaskCheck {
       }
     }
     if (rule.kind == Kind::kCache) return checkCacheStrides(rule, operand);
+    if (rule.kind == Kind::kCacheScales && operand.strides[0] != context_.header.kvRows) {
+      return wrong("strides[0] is ", operand.strides[0], ", expected T, ", context_.header.kvRows);
+    }
     if (rule.dims[0] == Dim::kTable && operand.strides[1] != 2) {
       return wrong("strides[1] is ", operand.strides[1], ", expected 2: pairs stand side by side");
     }
@@ -357,7 +365,7 @@ class TaskCheck {
   const TaskOpRule& rule_;
   std::span<const OperandRecord> operands_;
   std::span<const uint64_t> attrs_;
-  std::array<const OperandRule*, 6> rules_{};
+  std::array<const OperandRule*, kMaxOperands> rules_{};
   std::array<uint32_t, kDimRoles> bound_{};
 };
 

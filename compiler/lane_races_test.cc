@@ -67,9 +67,11 @@ std::string conflictOf(const blob::Blob& blob, const blob::SegmentRecord& segmen
     for (const auto& task : blob.tasksOf(range)) {
       auto operands = blob.operandsOf(task);
       const blob::TaskOpRule& rule = *blob::taskOpRule(static_cast<blob::TaskOp>(task.op));
+      const DType kvType = blob.header().kvType;
       size_t at = 0;
       for (uint32_t i = 0; i < rule.operandCount(); ++i) {
-        if (rule.operands[i].isOptional && operands.size() < rule.operandCount()) continue;
+        const bool isLeftOut = rule.operands[i].isOptional() && operands.size() < rule.operandCount(kvType, true);
+        if (isLeftOut || !rule.operands[i].isThere(kvType)) continue;
         const blob::OperandRecord& operand = operands[at++];
         if (operand.space == blob::Space::kWeights) continue;
         bool writes = rule.operands[i].access != blob::Access::kRead;

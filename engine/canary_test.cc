@@ -26,7 +26,9 @@ class Guard {
  public:
   explicit Guard(Session& session) : session_(session), layout_(KvLayout::of(session.model().blob().header())) {
     for (uint32_t head = 0; head < layout_.heads; ++head) {
-      std::ranges::fill(rowsOf(session_.cache(), head, {session_.position(), layout_.rows}), kPoison);
+      const RowRange free = {session_.position(), layout_.rows};
+      std::ranges::fill(rowsOf(session_.cache(), head, free), kPoison);
+      std::ranges::fill(scalesOf(session_.cache(), head, free), kPoison);
     }
     before_.assign(session_.cache().begin(), session_.cache().end());
   }
@@ -36,10 +38,11 @@ class Guard {
     for (uint32_t head = 0; head < layout_.heads; ++head) {
       for (const RowRange& rows : {RowRange{0, written.first}, RowRange{written.last, layout_.rows}}) {
         if (rows.first >= rows.last) continue;
-        const auto now = rowsOf(session_.cache(), head, rows);
-        const auto then = rowsOf(std::span(before_), head, rows);
-        ASSERT_TRUE(std::ranges::equal(now, then)) << what << ": head " << head << ", rows outside of " << written.first
-                                                   << " to " << written.last << " have changed";
+        const bool areSame =
+            std::ranges::equal(rowsOf(session_.cache(), head, rows), rowsOf(std::span(before_), head, rows)) &&
+            std::ranges::equal(scalesOf(session_.cache(), head, rows), scalesOf(std::span(before_), head, rows));
+        ASSERT_TRUE(areSame) << what << ": head " << head << ", rows outside of " << written.first << " to "
+                             << written.last << " have changed";
       }
     }
   }
@@ -48,6 +51,12 @@ class Guard {
   template <typename Byte>
   std::span<Byte> rowsOf(std::span<Byte> cache, uint32_t head, const RowRange& rows) const {
     return cache.subspan(layout_.offset(head, rows.first), (rows.last - rows.first) * layout_.rowBytes);
+  }
+
+  /// Empty where the type of the cache has none.
+  template <typename Byte>
+  std::span<Byte> scalesOf(std::span<Byte> cache, uint32_t head, const RowRange& rows) const {
+    return cache.subspan(layout_.scaleOffset(head, rows.first), (rows.last - rows.first) * layout_.scaleBytes);
   }
 
   Session& session_;

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/row_i8.h"
 #include "runtime/cts/tiny_model.h"
 
 namespace firn::engine {
@@ -17,8 +19,9 @@ class NaiveDecoder {
  public:
   using Row = std::vector<float>;
 
-  /// `roundsCache`: keys and values go through f16 when they are written, and keys again when they move.
-  explicit NaiveDecoder(bool roundsCache) : roundsCache_(roundsCache), layers_(runtime::cts::kLayers) {}
+  /// Keys and values go through `kvType` when they are written, and keys again when they move; with f32 nothing is
+  /// rounded. `keyBias`: keys have one; in a cache of i8 they stand without it.
+  NaiveDecoder(DType kvType, bool keyBias) : kvType_(kvType), keyBias_(keyBias), layers_(runtime::cts::kLayers) {}
 
   /// Appends `id` and returns the logits that follow it.
   Row decode(int32_t id) {
@@ -30,8 +33,14 @@ class NaiveDecoder {
       const TinyLayer& w = weights_.layers[layer];
       const Row n = norm(x, w.attnNorm);
       const uint32_t position = static_cast<uint32_t>(layers_[layer].size());
-      layers_[layer].push_back({rounded(turned(times(w.k, n), position)), rounded(times(w.v, n))});
-      add(x, times(w.o, attend(layers_[layer], turned(times(w.q, n), position))));
+      Row key = times(w.k, n);
+      if (keyBias_ && !addsBiasWhenRead()) add(key, biasOf(layer));
+      layers_[layer].push_back({rounded(turned(key, position)), rounded(times(w.v, n))});
+      std::vector<Cached> rows = layers_[layer];
+      for (uint32_t row = 0; keyBias_ && addsBiasWhenRead() && row < rows.size(); ++row) {
+        add(rows[row].key, turned(biasOf(layer), row));
+      }
+      add(x, times(w.o, attend(rows, turned(times(w.q, n), position))));
       const Row m = norm(x, w.ffnNorm);
       Row gate = times(w.gate, m);
       const Row up = times(w.up, m);
@@ -56,9 +65,21 @@ class NaiveDecoder {
     Row key, value;
   };
 
+  bool addsBiasWhenRead() const { return kvType_ == DType::kI8; }
+  Row biasOf(uint32_t layer) const {
+    Row bias(runtime::cts::kKvHeads * runtime::cts::kHeadDim);
+    std::memcpy(bias.data(), weights_.layers[layer].kBias.bytes.data(), bias.size() * sizeof(float));
+    return bias;
+  }
   Row rounded(Row row) const {
-    if (roundsCache_) {
+    using runtime::cts::kHeadDim;
+    if (kvType_ == DType::kF16) {
       for (float& x : row) x = f16ToF32(f32ToF16(x));
+    }
+    for (size_t at = 0; kvType_ == DType::kI8 && at < row.size(); at += kHeadDim) {
+      int8_t codes[kHeadDim];
+      const float scale = quantizeRowI8(std::span(row).subspan(at, kHeadDim), codes);
+      for (uint32_t i = 0; i < kHeadDim; ++i) row[at + i] = scale * codes[i];
     }
     return row;
   }
@@ -119,7 +140,8 @@ class NaiveDecoder {
   }
 
   const runtime::cts::TinyWeights weights_ = runtime::cts::makeTinyWeights(DType::kF32);
-  bool roundsCache_;
+  DType kvType_;
+  bool keyBias_;
   std::vector<std::vector<Cached>> layers_;  ///< rows of each
 };
 

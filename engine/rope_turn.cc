@@ -1,11 +1,12 @@
 #include "engine/rope_turn.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <nlohmann/json.hpp>
 
 #include "base/concat.h"
+#include "base/row_i8.h"
 
 namespace firn::engine {
 namespace {
@@ -49,16 +50,28 @@ Result<LayerRope> readRope(const json& object, const blob::ProgramHeader& header
   return rope;
 }
 
-template <typename Load, typename Store>
-void turnRow(const LayerRope& rope, const float* cosines, const float* sines, const Load& load, const Store& store) {
-  const uint32_t pairs = rope.dims / 2;
-  for (uint32_t i = 0; i < pairs; ++i) {
-    const uint32_t first = rope.isInterleaved ? 2 * i : i;
-    const uint32_t second = rope.isInterleaved ? first + 1 : i + pairs;
-    const float x = load(first);
-    const float y = load(second);
-    store(first, x * cosines[i] + y * sines[i]);
-    store(second, y * cosines[i] - x * sines[i]);
+void loadRow(const KeyRows& rows, uint64_t row, std::span<float> values) {
+  const uint64_t at = row * rows.headDim;
+  if (rows.type == DType::kF32) {
+    std::copy_n(reinterpret_cast<const float*>(rows.data) + at, values.size(), values.begin());
+  } else if (rows.type == DType::kF16) {
+    const auto* halves = reinterpret_cast<const uint16_t*>(rows.data) + at;
+    std::transform(halves, halves + values.size(), values.begin(), f16ToF32);
+  } else {
+    const auto* codes = reinterpret_cast<const int8_t*>(rows.data) + at;
+    const float scale = rows.scales[row];
+    std::transform(codes, codes + values.size(), values.begin(), [&](int8_t code) { return scale * code; });
+  }
+}
+
+void storeRow(std::span<const float> values, const KeyRows& rows, uint64_t row) {
+  const uint64_t at = row * rows.headDim;
+  if (rows.type == DType::kF32) {
+    std::ranges::copy(values, reinterpret_cast<float*>(rows.data) + at);
+  } else if (rows.type == DType::kF16) {
+    std::ranges::transform(values, reinterpret_cast<uint16_t*>(rows.data) + at, f32ToF16);
+  } else {
+    rows.scales[row] = quantizeRowI8(values, {reinterpret_cast<int8_t*>(rows.data) + at, values.size()});
   }
 }
 
@@ -90,21 +103,22 @@ void RopeTurn::set(const LayerRope& rope, uint32_t positions) {
   }
 }
 
-void RopeTurn::apply(const LayerRope& rope, std::span<std::byte> rows, DType type, uint32_t headDim) const {
-  if (type == DType::kF16) {
-    auto* values = reinterpret_cast<uint16_t*>(rows.data());
-    for (uint64_t row = 0; row < rows.size() / sizeof(uint16_t) / headDim; ++row, values += headDim) {
-      turnRow(
-          rope, cosines_.data(), sines_.data(), [&](uint32_t i) { return f16ToF32(values[i]); },
-          [&](uint32_t i, float value) { values[i] = f32ToF16(value); });
-    }
-    return;
+void RopeTurn::turnRow(const LayerRope& rope) {
+  const uint32_t pairs = rope.dims / 2;
+  for (uint32_t i = 0; i < pairs; ++i) {
+    float& x = row_[rope.isInterleaved ? 2 * i : i];
+    float& y = row_[rope.isInterleaved ? 2 * i + 1 : i + pairs];
+    const float turnedX = x * cosines_[i] + y * sines_[i];
+    y = y * cosines_[i] - x * sines_[i];
+    x = turnedX;
   }
-  auto* values = reinterpret_cast<float*>(rows.data());
-  for (uint64_t row = 0; row < rows.size() / sizeof(float) / headDim; ++row, values += headDim) {
-    turnRow(
-        rope, cosines_.data(), sines_.data(), [&](uint32_t i) { return values[i]; },
-        [&](uint32_t i, float value) { values[i] = value; });
+}
+
+void RopeTurn::apply(const LayerRope& rope, const KeyRows& rows) {
+  for (uint64_t row = 0; row < rows.count; ++row) {
+    loadRow(rows, row, row_);
+    turnRow(rope);
+    storeRow(row_, rows, row);
   }
 }
 

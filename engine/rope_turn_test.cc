@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/row_i8.h"
+
 namespace firn::engine {
 namespace {
 
@@ -93,18 +95,30 @@ TEST_P(RopeTurnTest, TurnsBackWhatTheRopeTurned) {
     }
     return key;
   };
-  RopeTurn turn(kDim / 2);
+  RopeTurn turn(kDim);
   turn.set(rope, 288);
   for (const uint32_t position : {288U, 300U, 1151U}) {
     const std::vector<float> expected = turned(position - 288);
     std::vector<float> key = turned(position);
     std::vector<uint16_t> half(kDim);
     for (uint32_t i = 0; i < kDim; ++i) half[i] = f32ToF16(key[i]);
-    turn.apply(rope, std::as_writable_bytes(std::span(key)), DType::kF32, kDim);
-    turn.apply(rope, std::as_writable_bytes(std::span(half)), DType::kF16, kDim);
+    std::vector<int8_t> codes(kDim);
+    float scale = quantizeRowI8(key, codes);
+    const auto apply = [&](DType type, auto& values) {
+      turn.apply(rope, {.type = type,
+                        .headDim = kDim,
+                        .count = 1,
+                        .data = reinterpret_cast<std::byte*>(values.data()),
+                        .scales = &scale});
+    };
+    apply(DType::kI8, codes);
+    apply(DType::kF32, key);
+    apply(DType::kF16, half);
     for (uint32_t i = 0; i < kDim; ++i) {
       EXPECT_NEAR(key[i], expected[i], 0x1p-22 * 7) << i;  // no pair is longer than 7
       EXPECT_NEAR(f16ToF32(half[i]), expected[i], 0x1p-10 * 7) << i;
+      // Half a code before, which a turn mixes with that of the other of the pair, and half a code after.
+      EXPECT_NEAR(scale * static_cast<float>(codes[i]), expected[i], (std::sqrt(2.0) + 1) * 7 / 254 * 1.01) << i;
     }
     EXPECT_EQ(key[8], expected[8]);
     EXPECT_EQ(key[9], expected[9]);

@@ -87,8 +87,8 @@ class Session {
 
   /// Drops tokens [first, last). The rows behind them move up, and their keys are turned to their new positions
   /// (rope_turn.h); these rows, and all that come after, are derived. O(rows behind), allocates nothing. out_of_range:
-  /// no such tokens; unsupported, before any change: the card does not tell the rope, or the KV type is not f16 or f32.
-  /// At the end it is a rewind, which any model allows.
+  /// no such tokens; unsupported, before any change: the card does not tell the rope. At the end it is a rewind, which
+  /// any model allows.
   Status truncate(uint32_t first, uint32_t last);
 
   /// A second session with the same content, its rows copied once; each goes its own way from there.
@@ -105,7 +105,7 @@ class Session {
   /// The cost and steps that prefill would take for `tokens` more tokens.
   Result<PrefillPlan> plan(uint32_t tokens) const;
 
-  /// The whole cache, [layer][K, V][kvHead][T][headDim]. For snapshots and tests; rows at or beyond position() may hold
+  /// The whole cache, as KvLayout says. For snapshots and tests; rows at or beyond position() may hold
   /// anything.
   std::span<std::byte> cache() const { return cache_; }
   /// Of the last prompt (by prompt() or prefill()) and the steps since; valid until the next call.
@@ -115,7 +115,7 @@ class Session {
 
  private:
   Session(std::shared_ptr<Model> model, const SessionOptions& options)
-      : model_(std::move(model)), options_(options), turn_(model_->blob().header().headDim / 2) {}
+      : model_(std::move(model)), options_(options), turn_(model_->blob().header().headDim) {}
   Status checkOptions() const;
   Status checkTurns() const;
   Status allocate();

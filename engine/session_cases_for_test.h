@@ -1,6 +1,7 @@
 // What the tests of sessions share: the tiny programs of runtime/cts on each device that runs them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/kv_rows.h"
 #include "engine/session.h"
 #include "runtime/cts/rig.h"
 #include "runtime/cts/tiny_model.h"
@@ -29,7 +31,25 @@ inline const SessionCase kSessionCases[] = {
     {"cpu_q8_0", "cpu", {.target = blob::Target::kCpu, .lanes = 2, .weights = DType::kQ8_0}},
     {"cpu_q8_0_two_planes",
      "cpu",
-     {.target = blob::Target::kCpu, .lanes = 1, .weights = DType::kQ8_0, .activationPlanes = 2}}};
+     {.target = blob::Target::kCpu, .lanes = 1, .weights = DType::kQ8_0, .activationPlanes = 2}},
+    {"reference_kv_f16", "reference", {.target = blob::Target::kReference, .kvType = DType::kF16}},
+    {"reference_kv_i8", "reference", {.target = blob::Target::kReference, .kvType = DType::kI8, .keyBias = true}},
+    {"cpu_kv_f32", "cpu", {.target = blob::Target::kCpu, .lanes = 2, .kvType = DType::kF32, .keyBias = true}},
+    {"cpu_kv_i8_key_bias", "cpu", {.target = blob::Target::kCpu, .lanes = 2, .kvType = DType::kI8, .keyBias = true}},
+    {"cpu_q8_0_kv_i8",
+     "cpu",
+     {.target = blob::Target::kCpu, .lanes = 2, .weights = DType::kQ8_0, .kvType = DType::kI8}}};
+
+/// Overwrites every byte from row `first` on, in all heads, and every scale.
+inline void fillRowsFrom(Session& session, uint32_t first, std::byte value) {
+  const KvLayout layout = KvLayout::of(session.model().blob().header());
+  for (uint32_t head = 0; head < layout.heads; ++head) {
+    const uint64_t rows = layout.rows - first;
+    std::ranges::fill(session.cache().subspan(layout.offset(head, first), rows * layout.rowBytes), value);
+    if (layout.scaleBytes == 0) continue;
+    std::ranges::fill(session.cache().subspan(layout.scaleOffset(head, first), rows * layout.scaleBytes), value);
+  }
+}
 
 inline std::shared_ptr<Model> openTiny(const SessionCase& testCase, const Ladders& ladders = {}, uint32_t threads = 0) {
   auto blob = cts::makeTinyBlob(testCase.blob);

@@ -1,5 +1,5 @@
 // Random sequences of everything a session can do to its content, held against sessions that compute the same ids from
-// nothing: the logits are the same bits. FIRN_SEQUENCES says how many sequences (default 100 per device).
+// nothing: the logits are the same bits. FIRN_SEQUENCES says how many sequences (default 40 per device and KV type).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ constexpr uint32_t kSteps = 12;  ///< operations of a sequence
 
 uint32_t sequences() {
   const char* text = std::getenv("FIRN_SEQUENCES");
-  return text == nullptr ? 100 : static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
+  return text == nullptr ? 40 : static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
 /// A session and the ids that it should hold.

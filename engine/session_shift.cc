@@ -22,11 +22,6 @@ Status Session::checkTurns() const {
     return unsupported(
         "rows cannot be dropped from the middle: the blob does not tell the rope of its keys; compile it again");
   }
-  const DType type = model_->blob().header().kvType;
-  if (type != DType::kF16 && type != DType::kF32) {
-    return unsupported(
-        "rows cannot be dropped from the middle of a cache of this KV type: f16 and f32 keys can be turned");
-  }
   return Status::ok();
 }
 
@@ -42,14 +37,17 @@ Status Session::truncate(uint32_t first, uint32_t last) {
   const uint32_t kvHeads = header.kvHeads;
   auto rope = model_->ropes().begin();
   for (uint32_t head = 0; head < layout_.heads; ++head) {
-    const auto rows = cache_.subspan(layout_.offset(head, first), moved * layout_.rowBytes);
-    std::memmove(rows.data(), cache_.data() + layout_.offset(head, last), rows.size());
+    layout_.move(cache_, head, last, first, moved);
     const bool isKey = head / kvHeads % 2 == 0;
     if (!isKey) continue;
     const uint32_t layer = head / kvHeads / 2;
     if (layer == rope->firstLayer + rope->layers) ++rope;
     if (layer == rope->firstLayer && head % kvHeads == 0) turn_.set(*rope, last - first);
-    turn_.apply(*rope, rows, header.kvType, header.headDim);
+    turn_.apply(*rope, {.type = header.kvType,
+                        .headDim = header.headDim,
+                        .count = moved,
+                        .data = cache_.data() + layout_.offset(head, first),
+                        .scales = reinterpret_cast<float*>(cache_.data() + layout_.scaleOffset(head, first))});
   }
   ids_.erase(ids_.begin() + first, ids_.begin() + last);
   exactTokens_ = std::min(exactTokens_, first);

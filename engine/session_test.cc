@@ -45,12 +45,8 @@ TEST_P(SessionTest, PoisonInUnusedRowsChangesNothing) {
   const auto expected = stepByStep(ids);
   for (const unsigned poison : {0xFFU, 0x7CU}) {  // NaN, and a large number or Inf, in f16 and f32
     const auto session = open();
-    const uint64_t rowBytes = session->cache().size() / (uint64_t{cts::kLayers} * 2 * cts::kKvHeads * cts::kKvRows);
     for (uint32_t i = 0; i < ids.size(); ++i) {
-      for (uint32_t head = 0; head < cts::kLayers * 2 * cts::kKvHeads; ++head) {
-        const uint64_t first = (uint64_t{head} * cts::kKvRows + i) * rowBytes;
-        std::memset(session->cache().data() + first, static_cast<int>(poison), (cts::kKvRows - i) * rowBytes);
-      }
+      fillRowsFrom(*session, i, static_cast<std::byte>(poison));
       const auto logits = session->decode(ids[i]);
       ASSERT_TRUE(logits.isOk());
       ASSERT_EQ(cts::bitsOf(*logits), expected[i]) << "step " << i;

@@ -152,19 +152,21 @@ TEST_P(ShiftTest, RefusesByName) {
 INSTANTIATE_TEST_SUITE_P(Devices, ShiftTest, testing::ValuesIn(kSessionCases), sessionCaseName);
 
 /// Random truncations and steps against the plain loop. The bound is what rounding may do: four times what rounding the
-/// cache to f16 does to the plain loop itself (cpu), and 2^-12 of the largest logit for everything in fp32 (sums of up
+/// cache does to the plain loop itself (all but f32), and 2^-12 of the largest logit for everything in fp32 (sums of up
 /// to 128 terms in three products a layer, and angles up to 128 rounded to fp32: 128 * 2^-24 each).
 class ReplayTest : public SessionTest {};
 
 TEST_P(ReplayTest, ShiftsAreThoseOfThePlainLoop) {
   const auto model = openTiny(GetParam());
-  const bool isF16 = model->blob().header().kvType == DType::kF16;
+  const DType kvType = GetParam().blob.cacheType();
+  const bool isRounded = kvType != DType::kF32;
+  const bool keyBias = GetParam().blob.keyBias;
   std::mt19937 random(7);
-  for (uint32_t sequence = 0; sequence < 12; ++sequence) {
+  for (uint32_t sequence = 0; sequence < 5; ++sequence) {
     const auto created = Session::create(model, {.contextShift = true, .keepRows = 4});
     ASSERT_TRUE(created.isOk());
     Session& session = **created;
-    NaiveDecoder exact(false), rounded(true);
+    NaiveDecoder exact(DType::kF32, keyBias), rounded(kvType, keyBias);
     for (uint32_t step = 0; step < 200; ++step) {
       const uint32_t position = session.position();
       if (position == cts::kKvRows) {
@@ -183,14 +185,21 @@ TEST_P(ReplayTest, ShiftsAreThoseOfThePlainLoop) {
       for (uint32_t i = 0; i < cts::kVocab; ++i) {
         largest = std::max(largest, std::abs(expected[i]));
         noise = std::max(noise, std::abs(withNoise[i] - expected[i]));
-        error = std::max(error, std::abs((*logits)[i] - (isF16 ? withNoise : expected)[i]));
+        error = std::max(error, std::abs((*logits)[i] - (isRounded ? withNoise : expected)[i]));
       }
-      ASSERT_LE(error, (isF16 ? 4 * noise : 0) + 0x1p-12F * largest) << "sequence " << sequence << ", step " << step;
+      ASSERT_LE(error, (isRounded ? 4 * noise : 0) + 0x1p-12F * largest)
+          << "sequence " << sequence << ", step " << step;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, ReplayTest, testing::ValuesIn({kSessionCases[0], kSessionCases[1]}), sessionCaseName);
+std::vector<SessionCase> floatCases() {
+  std::vector<SessionCase> cases(std::begin(kSessionCases), std::end(kSessionCases));
+  std::erase_if(cases, [](const SessionCase& each) { return each.blob.weights != DType::kF32; });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, ReplayTest, testing::ValuesIn(floatCases()), sessionCaseName);
 
 }  // namespace
 }  // namespace firn::engine

@@ -153,7 +153,7 @@ Status writeSnapshot(const std::string& path, const SnapshotContents& contents) 
   header.identity = contents.identity;
   header.tokens = tokens;
   header.exactTokens = contents.exactTokens;
-  header.rowBytes = contents.layout.rowBytes;
+  header.rowBytes = contents.layout.packedRowBytes();
   header.fileBytes = snapshotBytes(contents.layout, tokens);
 
   FIRN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
@@ -166,9 +166,15 @@ Status writeSnapshot(const std::string& path, const SnapshotContents& contents) 
   FIRN_RETURN_IF_ERROR(append(std::as_bytes(contents.ids)));
   const std::array<std::byte, kAlignment> zeros{};
   FIRN_RETURN_IF_ERROR(append(std::span(zeros).first(rowsOffset(tokens) - file.size())));
-  for (uint32_t head = 0; head < contents.layout.heads; ++head) {
-    FIRN_RETURN_IF_ERROR(
-        append(contents.cache.subspan(contents.layout.offset(head, 0), tokens * contents.layout.rowBytes)));
+  // As KvLayout::pack does, without the memory: of each part the rows of its heads, then their scales.
+  const KvLayout& layout = contents.layout;
+  for (uint32_t first = 0; first < layout.heads; first += layout.kvHeads) {
+    for (uint32_t head = first; head < first + layout.kvHeads; ++head) {
+      FIRN_RETURN_IF_ERROR(append(contents.cache.subspan(layout.offset(head, 0), tokens * layout.rowBytes)));
+    }
+    for (uint32_t head = first; head < first + layout.kvHeads && layout.scaleBytes != 0; ++head) {
+      FIRN_RETURN_IF_ERROR(append(contents.cache.subspan(layout.scaleOffset(head, 0), tokens * layout.scaleBytes)));
+    }
   }
   header.contentHash = hasher.digest();
   FIRN_RETURN_IF_ERROR(file.writeAt(0, bytesOf(header)));
@@ -206,8 +212,8 @@ Result<SnapshotView> parseSnapshot(std::span<const std::byte> file, const Snapsh
         concat("the snapshot was changed: its hash is ", toHex(hash), ", its header says ", toHex(header.contentHash)));
   }
   FIRN_RETURN_IF_ERROR(checkIdentity(header.identity, identity));
-  if (header.rowBytes != layout.rowBytes || file.size() != snapshotBytes(layout, header.tokens)) {
-    return corrupt(concat("a snapshot of ", header.tokens, " rows of ", layout.rowBytes, " bytes has ",
+  if (header.rowBytes != layout.packedRowBytes() || file.size() != snapshotBytes(layout, header.tokens)) {
+    return corrupt(concat("a snapshot of ", header.tokens, " rows of ", layout.packedRowBytes(), " bytes has ",
                           snapshotBytes(layout, header.tokens), " bytes; this one has ", file.size(), " with rows of ",
                           header.rowBytes));
   }

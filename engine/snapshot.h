@@ -48,7 +48,7 @@ struct SnapshotHeader {
   SnapshotIdentity identity;
   uint32_t tokens;
   uint32_t exactTokens;  ///< rows from here on are derived; `tokens` when none is
-  uint64_t rowBytes;     ///< of one row of one head
+  uint64_t rowBytes;     ///< of one row of one head, its scale included
   uint64_t fileBytes;
   uint8_t reserved0[48];
 };

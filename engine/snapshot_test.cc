@@ -76,7 +76,8 @@ TEST_P(SnapshotTest, HoldsTheValidRowsAlone) {
     ASSERT_TRUE(session->rewind(0).isOk());
     if (tokens > 0) ASSERT_TRUE(session->prefill(cts::someIds(tokens)).isOk());
     ASSERT_TRUE(session->save(path()).isOk());
-    const uint64_t rowBytes = uint64_t{cts::kHeadDim} * (GetParam().blob.target == blob::Target::kCpu ? 2 : 4);
+    const DType type = GetParam().blob.cacheType();
+    const uint64_t rowBytes = cts::kHeadDim * dtypeInfo(type)->blockBytes + (type == DType::kI8 ? sizeof(float) : 0);
     const uint64_t idBytes = (tokens * sizeof(int32_t) + 63) / 64 * 64;
     EXPECT_EQ(std::filesystem::file_size(path()),
               sizeof(SnapshotHeader) + idBytes + uint64_t{cts::kLayers} * 2 * cts::kKvHeads * tokens * rowBytes);

@@ -21,6 +21,14 @@ Status writeSeed(const std::string& path, uint8_t mode, std::span<const std::byt
 Status writeSeeds(const std::string& folder) {
   std::filesystem::create_directories(folder);
   for (const Target target : {Target::kReference, Target::kCpu}) {
+    for (const DType kvType : {DType::kF16, DType::kI8}) {
+      FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, SampleSize::kFull, kvType));
+      FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
+      const SectionPlace& program = blob.frame().place(SectionId::kProgram);
+      const bool isCpu = target == Target::kCpu;
+      const std::string name = folder + (isCpu ? "/cpu_kv_" : "/reference_kv_") + std::string(dtypeInfo(kvType)->name);
+      FIRN_RETURN_IF_ERROR(writeSeed(name, isCpu ? 2 : 1, std::span(file).subspan(program.offset, program.bytes)));
+    }
     for (const SampleSize size : {SampleSize::kHeadOnly, SampleSize::kFull}) {
       FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, size));
       FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));

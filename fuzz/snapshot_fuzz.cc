@@ -16,7 +16,9 @@ namespace firn::engine {
 namespace {
 
 // The model of the seeds: one layer, two heads of width 4, T = 8.
-constexpr KvLayout kLayout = {.heads = 4, .rows = 8, .rowBytes = 8};
+constexpr KvLayout kLayout = {.heads = 4, .kvHeads = 2, .rows = 8, .rowBytes = 8, .scaleBytes = 0};
+// The same with a cache of i8.
+constexpr KvLayout kLayoutI8 = {.heads = 4, .kvHeads = 2, .rows = 8, .rowBytes = 4, .scaleBytes = 4};
 constexpr SnapshotIdentity kIdentity = {.modelHash = {1, 2},
                                         .weightsHash = {3, 4},
                                         .programHash = {5, 6},
@@ -35,18 +37,25 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-void use(std::span<const std::byte> file) {
-  const Result<SnapshotView> view = parseSnapshot(file, kIdentity, kLayout);
+void useAs(std::span<const std::byte> file, const SnapshotIdentity& identity, const KvLayout& layout) {
+  const Result<SnapshotView> view = parseSnapshot(file, identity, layout);
   if (!view.isOk()) return;
   const auto tokens = static_cast<uint32_t>(view->ids.size());
-  check(tokens <= kLayout.rows && view->exactTokens <= tokens);
-  check(view->rows.size() == kLayout.packedBytes(tokens));
+  check(tokens <= layout.rows && view->exactTokens <= tokens);
+  check(view->rows.size() == layout.packedBytes(tokens));
   for (const int32_t id : view->ids) check(id >= 0 && id < 100);
-  std::vector<std::byte> cache(kLayout.packedBytes(kLayout.rows));
-  kLayout.unpack(view->rows, tokens, {0, tokens}, cache);
+  std::vector<std::byte> cache(layout.packedBytes(layout.rows));
+  layout.unpack(view->rows, tokens, {0, tokens}, cache);
   std::vector<std::byte> packed(view->rows.size());
-  kLayout.pack(cache, tokens, packed);
+  layout.pack(cache, tokens, packed);
   check(std::ranges::equal(packed, view->rows));
+}
+
+void use(std::span<const std::byte> file) {
+  useAs(file, kIdentity, kLayout);
+  SnapshotIdentity i8 = kIdentity;
+  i8.kvType = static_cast<uint32_t>(DType::kI8);
+  useAs(file, i8, kLayoutI8);
 }
 
 }  // namespace

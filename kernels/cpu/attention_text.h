@@ -1,11 +1,12 @@
 // attention: flash-style over KV blocks of 64 rows aligned to absolute cache rows, one softmax partial per block,
 // merged in ascending order (docs/arithmetic.md, "attention"; the method of Dao et al., "FlashAttention", 2022).
-// Blocks are the outer loop: each is converted from f16 once and then used by all rows and heads that see it.
+// Blocks are the outer loop: each is converted to fp32 once and then used by all rows and heads that see it.
 // Kernel text: included after a vector header.
 #pragma once
 
 #include "kernels/cpu/elementwise_text.h"
 #include "kernels/cpu/exp_text.h"
+#include "kernels/cpu/kv_rows_text.h"
 
 namespace firn::cpu {
 namespace {
@@ -16,8 +17,7 @@ constexpr int32_t kNeverSeen = 0x7FFFFFFF;
 /// A KV head, the query heads that use it, and its part of the workspace.
 struct HeadGroup {
   const AttentionArgs& args;
-  const uint16_t* k;
-  const uint16_t* v;
+  uint32_t kvHead;     ///< of k and v
   uint32_t firstHead;  ///< of q
   uint32_t heads;
   size_t paddedDim;  ///< headDim rounded up to 16
@@ -70,7 +70,8 @@ FIRN_INLINE bool scanBlock(const AttentionArgs& args, size_t start, Block& block
 }
 
 /// Converts the visible rows to fp32, padded with zeros to whole vectors. No other row is read.
-FIRN_INLINE void loadBlock(const HeadGroup& group, const Block& block) {
+template <typename Rows>
+FIRN_INLINE void loadRows(const HeadGroup& group, const Block& block, const Rows& keys, const Rows& values) {
   const AttentionArgs& args = group.args;
   const size_t dim = group.paddedDim;
   for (size_t j = 0; j < kBlock; ++j) {
@@ -79,13 +80,40 @@ FIRN_INLINE void loadBlock(const HeadGroup& group, const Block& block) {
   }
   for (uint32_t i = 0; i < block.visible; ++i) {
     const size_t j = block.visibleRow[i];
-    const uint16_t* k = group.k + (block.start + j) * args.kvRowStride;
-    const uint16_t* v = group.v + (block.start + j) * args.kvRowStride;
+    const auto k = keys.row(block.start + j);
+    const auto v = values.row(block.start + j);
     for (size_t d = 0; d < dim; d += 16) {
       const size_t n = lanesAt(d, args.headDim);
-      store(group.blockK + j * dim + d, loadF16N(k + d, n));
-      store(group.blockV + i * dim + d, loadF16N(v + d, n));
+      store(group.blockK + j * dim + d, k.at(d, n));
+      store(group.blockV + i * dim + d, v.at(d, n));
     }
+  }
+}
+
+void loadBlock(const HeadGroup& group, const Block& block) {
+  const AttentionArgs& args = group.args;
+  const size_t at = group.kvHead * args.kvHeadStride;
+  const size_t stride = args.kvRowStride;
+  if (args.type == DType::kF16) {
+    const auto* k = static_cast<const uint16_t*>(args.k);
+    const auto* v = static_cast<const uint16_t*>(args.v);
+    return loadRows(group, block, F16Rows{k + at, stride}, F16Rows{v + at, stride});
+  }
+  if (args.type == DType::kF32) {
+    const auto* k = static_cast<const float*>(args.k);
+    const auto* v = static_cast<const float*>(args.v);
+    return loadRows(group, block, F32Rows{k + at, stride}, F32Rows{v + at, stride});
+  }
+  const auto* k = static_cast<const uint8_t*>(args.k);
+  const auto* v = static_cast<const uint8_t*>(args.v);
+  const size_t scalesAt = group.kvHead * args.scaleHeadStride;
+  loadRows(group, block, I8Rows{k + at, stride, args.kScales + scalesAt},
+           I8Rows{v + at, stride, args.vScales + scalesAt});
+  if (args.keyBias.bias == nullptr) return;
+  const float* bias = args.keyBias.bias + group.kvHead * args.keyBias.biasHeadStride;
+  for (uint32_t i = 0; i < block.visible; ++i) {
+    const size_t j = block.visibleRow[i];
+    addTurnedBias(args.keyBias, bias, block.start + j, group.blockK + j * group.paddedDim, args.headDim);
   }
 }
 
@@ -290,8 +318,7 @@ void attention(const AttentionArgs& args) {
     const size_t dim = (size_t{args.headDim} + 15) / 16 * 16;
     float* const query = args.workspace + 2 * kBlock * dim;
     const HeadGroup group{.args = args,
-                          .k = args.k + kv * args.kvHeadStride,
-                          .v = args.v + kv * args.kvHeadStride,
+                          .kvHead = kv,
                           .firstHead = head,
                           .heads = heads,
                           .paddedDim = dim,

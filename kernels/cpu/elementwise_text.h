@@ -73,18 +73,5 @@ void copy(const CopyArgs& args) {
   }
 }
 
-void kvWrite(const KvWriteArgs& args) {
-  for (uint32_t h = 0; h < args.heads; ++h) {
-    for (uint32_t i = 0; i < args.rows; ++i) {
-      const float* in = args.in + i * args.rowStride + h * args.headStride;
-      uint16_t* out = args.cache + h * args.cacheHeadStride + (size_t{args.row0} + i) * args.cacheRowStride;
-      for (size_t j = 0; j < args.headDim; j += 16) {
-        const size_t n = lanesAt(j, args.headDim);
-        storeF16N(out + j, loadN(in + j, n), n);
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace firn::cpu

@@ -132,32 +132,51 @@ struct RopeArgs {
   bool halfSplit;  ///< pairs (i, i + dims / 2); else (2i, 2i + 1)
 };
 
-/// cpu.kv_write: in[rows, heads, headDim] rounded to f16 into cache[heads, T, headDim], rows row0 .. row0 + rows - 1.
+/// cpu.kv_write: in[rows, heads, headDim] rounded into cache[heads, T, headDim], rows row0 .. row0 + rows - 1.
 struct KvWriteArgs {
   const float* in;
   size_t rowStride;
   size_t headStride;
-  uint16_t* cache;
+  void* cache;
+  DType type;  ///< of the cache: f16, f32 or i8
   size_t cacheRowStride;
   size_t cacheHeadStride;
+  float* scales;  ///< i8: [heads, T]; else nullptr
+  size_t scaleHeadStride;
   uint32_t row0;
   uint32_t rows;
   uint32_t heads;
   uint32_t headDim;
 };
 
-/// cpu.attention of q[rows, heads, headDim] over cache rows r in 0 .. context - 1 with mask[r] != 0 and r <= row0 + i
-/// and, where there is a window, row0 + i - r < window.
-/// Head h uses KV head (firstHead + h) / group - firstHead / group. Rows of K and V that row i cannot see have no
-/// influence on it, NaN or not. A row that sees nothing gives zeros.
+/// What is added to each key of an i8 cache: bias[kvHead, headDim] turned to the position of the row, which is its
+/// number.
+struct KeyBias {
+  const float* bias;  ///< [KV heads, headDim], or nullptr: nothing
+  size_t biasHeadStride;
+  const float* table;  ///< [T, dims / 2, 2], as for rope
+  size_t tableStride;
+  uint32_t dims;
+  bool halfSplit;
+};
+
+/// cpu.attention of q[rows, heads, headDim] over cache rows r in 0 ..
+/// context - 1 with mask[r] != 0 and r <= row0 + i and, where there is a window, row0 + i - r < window. Head h uses KV
+/// head (firstHead + h) / group - firstHead / group. Rows of K and V that row i cannot see have no influence on it, NaN
+/// or not. A row that sees nothing gives zeros.
 struct AttentionArgs {
   const float* q;
   size_t qRowStride;
   size_t qHeadStride;
-  const uint16_t* k;  ///< f16
-  const uint16_t* v;  ///< f16, strides as k
+  const void* k;
+  const void* v;  ///< strides as k
+  DType type;     ///< of k and v: f16, f32 or i8
   size_t kvRowStride;
   size_t kvHeadStride;
+  const float* kScales;  ///< i8: [KV heads, T]; else nullptr
+  const float* vScales;  ///< strides as kScales
+  size_t scaleHeadStride;
+  KeyBias keyBias;
   const uint8_t* mask;  ///< [context]
   float* workspace;     ///< attentionWorkspaceFloats(...)
   float* out;           ///< [rows, heads, headDim], not q

@@ -21,29 +21,40 @@ FIRN_INLINE void storePairsN(float* p, size_t n, F32 even, F32 odd) {
   __builtin_memcpy(p, pairs, 2 * n * sizeof(float));
 }
 
-/// Rotates pairs j .. j + n - 1 of one head.
-FIRN_INLINE void rotatePairs(const RopeArgs& args, float* head, const float* table, size_t j) {
-  const size_t half = args.dims / 2;
-  const size_t n = lanesAt(j, half);
+/// 16 pairs (a, b) of a head, or fewer and zeros.
+struct Pairs {
+  F32 a, b;
+};
+
+/// Which of its `half` pairs: those from the first on.
+struct PairsAt {
+  size_t first;
+  size_t half;
+  bool halfSplit;
+
+  FIRN_INLINE size_t count() const { return lanesAt(first, half); }
+};
+
+FIRN_INLINE Pairs loadPairsOf(const float* head, const PairsAt& at) {
+  if (at.halfSplit) return {loadN(head + at.first, at.count()), loadN(head + at.half + at.first, at.count())};
+  Pairs pairs;
+  loadPairsN(head + 2 * at.first, at.count(), pairs.a, pairs.b);
+  return pairs;
+}
+
+FIRN_INLINE void storePairsOf(float* head, const PairsAt& at, const Pairs& pairs) {
+  if (!at.halfSplit) return storePairsN(head + 2 * at.first, at.count(), pairs.a, pairs.b);
+  storeN(head + at.first, pairs.a, at.count());
+  storeN(head + at.half + at.first, pairs.b, at.count());
+}
+
+/// Pairs of a head turned by a row of the table.
+FIRN_INLINE Pairs rotated(const float* head, const float* table, const PairsAt& at) {
   F32 cosine;
   F32 sine;
-  loadPairsN(table + 2 * j, n, cosine, sine);
-  F32 a;
-  F32 b;
-  if (args.halfSplit) {
-    a = loadN(head + j, n);
-    b = loadN(head + half + j, n);
-  } else {
-    loadPairsN(head + 2 * j, n, a, b);
-  }
-  const F32 rotatedA = fma(a, cosine, negate(mul(b, sine)));
-  const F32 rotatedB = fma(a, sine, mul(b, cosine));
-  if (args.halfSplit) {
-    storeN(head + j, rotatedA, n);
-    storeN(head + half + j, rotatedB, n);
-  } else {
-    storePairsN(head + 2 * j, n, rotatedA, rotatedB);
-  }
+  loadPairsN(table + 2 * at.first, at.count(), cosine, sine);
+  const Pairs pairs = loadPairsOf(head, at);
+  return {fma(pairs.a, cosine, negate(mul(pairs.b, sine))), fma(pairs.a, sine, mul(pairs.b, cosine))};
 }
 
 void rope(const RopeArgs& args) {
@@ -51,7 +62,10 @@ void rope(const RopeArgs& args) {
     const float* table = args.table + static_cast<size_t>(args.positions[i]) * args.tableStride;
     for (uint32_t h = 0; h < args.heads; ++h) {
       float* head = args.x + i * args.rowStride + h * args.headStride;
-      for (size_t j = 0; j < args.dims / 2; j += 16) rotatePairs(args, head, table, j);
+      for (size_t j = 0; j < args.dims / 2; j += 16) {
+        const PairsAt at = {j, args.dims / 2, args.halfSplit};
+        storePairsOf(head, at, rotated(head, table, at));
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "kernels/cpu/attention_text.h"
 #include "kernels/cpu/elementwise_text.h"
 #include "kernels/cpu/exp_text.h"
+#include "kernels/cpu/kv_write_text.h"
 #include "kernels/cpu/linear_f32_text.h"
 #include "kernels/cpu/linear_i8_text.h"
 #include "kernels/cpu/quantize_text.h"

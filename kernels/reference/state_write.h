@@ -1,5 +1,5 @@
-// state_write: appends rows to a K or V cache: cache[h, row0 + i, :] = in[i, h, :]. Nothing else of the cache is
-// touched. Its counterpart state_read is a view of the same memory and has no function.
+// state_write: appends rows to a K or V cache: cache[h, row0 + i, :] = in[i, h, :], rounded to the type of the cache
+// (f16: to nearest even; i8: base/row_i8.h, one scale for each row of a head). Nothing else of the cache is touched.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace firn::reference {
 
 struct StateWriteArgs {
   ConstHeads in;      ///< [m, heads, d]; rows [0, valid) are written
-  Heads cache;        ///< rows = T, heads, d
+  CacheView cache;    ///< rows = T, heads, d
   uint64_t row0 = 0;  ///< row0 + valid <= T
   uint64_t valid = 0;
 };

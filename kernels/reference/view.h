@@ -44,6 +44,38 @@ struct HeadsView {
 using ConstHeads = HeadsView<const float>;
 using Heads = HeadsView<float>;
 
+/// A K or V cache [heads, T, headDim] of f32, f16 or i8, as HeadsView sees it. A row of i8 has a scale, at
+/// scales[h * scaleHeadStride + i].
+struct CacheView {
+  DType type = DType::kF32;
+  std::byte* data = nullptr;
+  float* scales = nullptr;  ///< null: the type has none
+  uint64_t rows = 0;
+  uint64_t heads = 0;
+  uint64_t headDim = 0;
+  uint64_t rowStride = 0;
+  uint64_t headStride = 0;
+  uint64_t scaleHeadStride = 0;
+
+  /// First element of a row, as type T.
+  template <typename T>
+  T* head(uint64_t i, uint64_t h) const {
+    return reinterpret_cast<T*>(data) + i * rowStride + h * headStride;
+  }
+  float& scale(uint64_t i, uint64_t h) const { return scales[h * scaleHeadStride + i]; }
+};
+
+/// A cache of f32.
+inline CacheView cacheOf(const Heads& heads) {
+  return {.type = DType::kF32,
+          .data = reinterpret_cast<std::byte*>(heads.data),
+          .rows = heads.rows,
+          .heads = heads.heads,
+          .headDim = heads.headDim,
+          .rowStride = heads.rowStride,
+          .headStride = heads.headStride};
+}
+
 /// A weight matrix [rows, columns] in its source type (f32, f16, bf16 or a quantized type of kernels/quant/), row-major
 /// as in the model file, any byte alignment. Rows lie rowStride weights apart: columns, or another whole number of
 /// blocks. A vector is a matrix of one row.

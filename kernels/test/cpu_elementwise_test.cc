@@ -1,4 +1,4 @@
-// embed, rms_norm, rope, kv_write, silu_mul, gelu_mul, scale, add_partials and copy: oracles in double precision or
+// embed, rms_norm, rope, silu_mul, gelu_mul, scale, add_partials and copy: oracles in double precision or
 // exact, the same bits on every instruction set, nothing written outside.
 #include <gtest/gtest.h>
 
@@ -108,38 +108,6 @@ TEST(Rope, RotatesBothPairings) {
           }
         }
         ASSERT_EQ(firstDifference(expected, x), -1) << dims << " " << halfSplit;
-      }
-    }
-  }
-}
-
-TEST(KvWrite, RoundsIntoItsRowsOnly) {
-  Random random(11);
-  for (const uint32_t dim : {2U, 16U, 20U, 64U}) {
-    std::vector<float> in = random.extremes(size_t{3} * 2 * dim);
-    in[0] = 65519.9F;
-    in[1] = 65520.0F;
-    for (const InstructionSet isa : supportedSets()) {
-      const uint32_t rows = 8;
-      std::vector<uint16_t> cache(size_t{2} * rows * dim, 0x1234);
-      kernels(isa).kvWrite({.in = in.data(),
-                            .rowStride = size_t{2} * dim,
-                            .headStride = dim,
-                            .cache = cache.data(),
-                            .cacheRowStride = dim,
-                            .cacheHeadStride = size_t{rows} * dim,
-                            .row0 = 4,
-                            .rows = 2,
-                            .heads = 2,
-                            .headDim = dim});
-      for (uint32_t head = 0; head < 2; ++head) {
-        for (uint32_t row = 0; row < rows; ++row) {
-          for (uint32_t d = 0; d < dim; ++d) {
-            const bool isNew = row == 4 || row == 5;
-            const uint16_t expected = isNew ? f32ToF16(in[((row - 4) * 2 + head) * dim + d]) : 0x1234;
-            ASSERT_EQ(cache[(head * rows + row) * dim + d], expected);
-          }
-        }
       }
     }
   }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/reference/attention.h"
-#include "kernels/reference/state_write.h"
 
 namespace firn::reference {
 namespace {
@@ -201,17 +200,6 @@ TEST(AttentionTest, LargeScoresDoNotOverflow) {
   fixture.k = {1000, 0, 1000, 0, 0, 0, 0, 0};
   fixture.v = {1, 2, 3, 4, 0, 0, 0, 0};
   EXPECT_THAT(fixture.run(), ElementsAre(2, 3));
-}
-
-TEST(StateWriteTest, WritesItsRowsAndNothingElse) {
-  // 3 rows of 2 heads of 2, of which 2 are valid, into rows 4 and 5 of a cache of 8.
-  const std::vector<float> in{1, 2, 3, 4, 5, 6, 7, 8, kNan, kNan, kNan, kNan};
-  std::vector<float> cache(2 * 8 * 2, -1);
-  stateWrite({.in = {in.data(), 3, 2, 2, 4, 2}, .cache = {cache.data(), 8, 2, 2, 2, 16}, .row0 = 4, .valid = 2});
-  std::vector<float> expected(cache.size(), -1);
-  expected[8] = 1, expected[9] = 2, expected[10] = 5, expected[11] = 6;
-  expected[24] = 3, expected[25] = 4, expected[26] = 7, expected[27] = 8;
-  EXPECT_EQ(cache, expected);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Devices against each other: the same tiny model on the reference device is the oracle of the cpu device.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -42,8 +43,16 @@ double relativeError(const std::vector<float>& found, const std::vector<float>& 
   return std::sqrt(difference / norm);
 }
 
-std::vector<float> referenceLogits(DType weights) {
-  return logitsOf({.name = "reference", .device = "reference", .options = {}, .program = {.weights = weights}}, 96);
+DeviceCase referenceCase(DType weights) {
+  return {.name = "reference", .device = "reference", .options = {}, .program = {.weights = weights}};
+}
+
+std::vector<float> referenceLogits(DType weights) { return logitsOf(referenceCase(weights), 96); }
+
+DeviceCase with(DeviceCase testCase, DType kvType, bool keyBias) {
+  testCase.program.kvType = kvType;
+  testCase.program.keyBias = keyBias;
+  return testCase;
 }
 
 TEST(Agreement, FloatWeightsFollowTheReference) {
@@ -62,14 +71,64 @@ TEST(Agreement, QuantizedActivationsStayClose) {
   EXPECT_LT(relativeError(logitsOf(cpuCase("", 2, DType::kQ8_0, 2), 96), expected), 1e-3);
 }
 
+TEST(Agreement, EveryKvTypeFollowsTheReferenceOfItsType) {
+  for (const bool keyBias : {false, true}) {
+    for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
+      const std::vector<float> expected = logitsOf(with(referenceCase(DType::kF32), kvType, keyBias), 96);
+      const std::vector<float> found = logitsOf(with(cpuCase("", 2, DType::kF32, 1), kvType, keyBias), 96);
+      // Both round the same values to the same codes, all but those that lie next to the middle of two: fp32 noise of
+      // 2^-20 or so moves one value in 2^12 to the other code.
+      EXPECT_LT(relativeError(found, expected), kvType == DType::kF32 ? 1e-5 : 1e-3)
+          << dtypeInfo(kvType)->name << (keyBias ? " with a key bias" : "");
+    }
+  }
+}
+
+TEST(Agreement, CachesOfI8StayCloseToThoseOfF32) {
+  // A code is off by up to half of absmax / 127, uniform: about 0.6 % of a row of 16, in K and V of both layers.
+  const std::vector<float> plain = referenceLogits(DType::kF32);
+  EXPECT_LT(relativeError(logitsOf(with(referenceCase(DType::kF32), DType::kI8, false), 96), plain), 2e-2);
+  // The bias is as large as the keys are; the cache does not hold it, so it costs nothing.
+  const std::vector<float> biased = logitsOf(with(referenceCase(DType::kF32), DType::kF32, true), 96);
+  EXPECT_GT(relativeError(biased, plain), 0.1) << "the bias does something";
+  EXPECT_LT(relativeError(logitsOf(with(referenceCase(DType::kF32), DType::kI8, true), 96), biased), 2e-2);
+}
+
+/// The layout is the same for every target: what one device has written another reads.
+TEST(Agreement, ACacheMovesToAnotherDevice) {
+  const Tokens prompt{.ids = someIds(50), .row0 = 0};
+  const Tokens next{.ids = {9}, .row0 = 50};
+  for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
+    std::unique_ptr<Rig> reference = Rig::open(with(referenceCase(DType::kF32), kvType, true));
+    std::unique_ptr<Rig> cpu = Rig::open(with(cpuCase("", 2, DType::kF32, 1), kvType, true));
+    ASSERT_TRUE(reference != nullptr && cpu != nullptr);
+    ASSERT_EQ(reference->cache().size(), cpu->cache().size());
+    ASSERT_TRUE(reference->run("prefill.64.64", prompt));
+    std::ranges::copy(reference->cache(), cpu->cache().begin());
+    ASSERT_TRUE(cpu->run("generate.128", next));
+    ASSERT_TRUE(reference->run("generate.128", next));
+    const std::vector<float> found(cpu->logits(1).begin(), cpu->logits(1).end());
+    const std::vector<float> expected(reference->logits(1).begin(), reference->logits(1).end());
+    EXPECT_LT(relativeError(found, expected), kvType == DType::kF32 ? 1e-5 : 1e-3) << dtypeInfo(kvType)->name;
+  }
+}
+
 TEST(Agreement, InstructionSetsGiveTheSameBits) {
+  std::vector<DeviceCase> cases;
   for (const DType weights : {DType::kF32, DType::kQ8_0}) {
-    const std::vector<float> portable = logitsOf(cpuCase("portable", 2, weights, 1), 32);
+    for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
+      cases.push_back(with(cpuCase("portable", 2, weights, 1), kvType, false));
+    }
+    cases.push_back(with(cpuCase("portable", 2, weights, 1), DType::kI8, true));
+  }
+  for (DeviceCase& testCase : cases) {
+    const std::vector<float> portable = logitsOf(testCase, 32);
     ASSERT_FALSE(portable.empty());
     for (const auto isa : {cpu::InstructionSet::kAvx2, cpu::InstructionSet::kAvx512}) {
       if (!cpu::isSupported(isa)) continue;
-      const std::string name(cpu::instructionSetName(isa));
-      EXPECT_EQ(bitsOf(portable), bitsOf(logitsOf(cpuCase(name, 2, weights, 1), 32))) << name;
+      testCase.options.instructionSet = cpu::instructionSetName(isa);
+      EXPECT_EQ(bitsOf(portable), bitsOf(logitsOf(testCase, 32)))
+          << testCase.options.instructionSet << ", " << dtypeInfo(testCase.program.cacheType())->name;
     }
   }
 }

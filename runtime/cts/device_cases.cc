@@ -1,5 +1,7 @@
 #include "runtime/cts/device_cases.h"
 
+#include <utility>
+
 #include "kernels/cpu/kernels.h"
 
 namespace firn::runtime::cts {
@@ -15,6 +17,18 @@ std::vector<DeviceCase> deviceCases() {
       {.name = "cpu_1_lane_f32", .device = "cpu", .options = {}, .program = oneLane},
       {.name = "cpu_2_lanes_q8_0", .device = "cpu", .options = {}, .program = twoLanes},
   };
+  for (const auto& [device, program] : {std::pair{"reference", reference}, {"cpu", twoLanes}}) {
+    for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
+      if (kvType == program.cacheType()) continue;
+      TinyOptions other = program;
+      other.kvType = kvType;
+      const std::string name = std::string(device) + "_kv_" + std::string(dtypeInfo(kvType)->name);
+      cases.push_back({.name = name, .device = device, .options = {}, .program = other});
+      if (kvType != DType::kI8) continue;
+      other.keyBias = true;
+      cases.push_back({.name = name + "_key_bias", .device = device, .options = {}, .program = other});
+    }
+  }
   for (const auto isa : {cpu::InstructionSet::kPortable, cpu::InstructionSet::kAvx2, cpu::InstructionSet::kAvx512}) {
     if (!cpu::isSupported(isa)) continue;
     const std::string name(cpu::instructionSetName(isa));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace firn::runtime::cts {
@@ -165,6 +166,46 @@ std::span<float> Rig::hidden(uint32_t rows) {
 uint64_t Rig::slotOffset(uint32_t slot) const { return kMargin + slot * (blob_->header().kvBytes + kMargin); }
 
 std::span<std::byte> Rig::cache(uint32_t slot) { return kv_.subspan(slotOffset(slot), blob_->header().kvBytes); }
+
+std::span<std::byte> Rig::cacheRow(uint32_t slot, uint32_t head, uint32_t row) {
+  const blob::KvPart part = kvPart(blob_->header().kvType);
+  const uint64_t rowBytes = part.rowsBytes / kKvHeads / kKvRows;
+  const uint64_t at = (head % kKvHeads * uint64_t{kKvRows} + row) * rowBytes;
+  return cache(slot).subspan(head / kKvHeads * part.bytes() + at, rowBytes);
+}
+
+std::span<std::byte> Rig::cacheScale(uint32_t slot, uint32_t head, uint32_t row) {
+  const blob::KvPart part = kvPart(blob_->header().kvType);
+  const uint64_t scaleBytes = part.scalesBytes / kKvHeads / kKvRows;
+  const uint64_t at = (head % kKvHeads * uint64_t{kKvRows} + row) * scaleBytes;
+  return cache(slot).subspan(head / kKvHeads * part.bytes() + part.rowsBytes + at, scaleBytes);
+}
+
+bool Rig::isRowIntact(uint32_t slot, uint32_t row) {
+  const auto isCanary = [](std::byte b) { return b == kCanary; };
+  for (uint32_t head = 0; head < kCacheHeads; ++head) {
+    if (!std::ranges::all_of(cacheRow(slot, head, row), isCanary)) return false;
+    if (!std::ranges::all_of(cacheScale(slot, head, row), isCanary)) return false;
+  }
+  return true;
+}
+
+void Rig::poisonCache(uint32_t slot, uint32_t firstRow, float value) {
+  const uint16_t half = f32ToF16(value);
+  const auto fill = [](std::span<std::byte> bytes, const auto& pattern) {
+    for (size_t at = 0; at < bytes.size(); at += sizeof pattern) std::memcpy(&bytes[at], &pattern, sizeof pattern);
+  };
+  for (uint32_t head = 0; head < kCacheHeads; ++head) {
+    for (uint32_t row = firstRow; row < kKvRows; ++row) {
+      fill(cacheScale(slot, head, row), value);
+      switch (blob_->header().kvType) {
+        case DType::kF16: fill(cacheRow(slot, head, row), half); break;
+        case DType::kI8: fill(cacheRow(slot, head, row), int8_t{-127}); break;
+        default: fill(cacheRow(slot, head, row), value);
+      }
+    }
+  }
+}
 
 bool Rig::marginsIntact() {
   const auto isCanary = [](std::byte b) { return b == kCanary; };

@@ -46,6 +46,9 @@ inline constexpr uint32_t kSlots = 9;
 /// `count` ids of the tiny vocabulary; the same for the same `first`.
 std::vector<int32_t> someIds(uint32_t count, uint32_t first = 0);
 
+/// Heads of one cache, counted [layer][K, V][kvHead].
+inline constexpr uint32_t kCacheHeads = kLayers * 2 * kKvHeads;
+
 inline constexpr std::byte kCanary{0xA5};
 
 class Rig {
@@ -85,8 +88,14 @@ class Rig {
   std::span<float> hidden(uint32_t rows);
   /// The KV cache of a slot.
   std::span<std::byte> cache(uint32_t slot = 0);
-  /// Element bytes of the cache.
-  uint32_t cacheElementBytes() const { return blob_->header().kvType == DType::kF16 ? 2 : 4; }
+  /// The bytes of a row of one head of a slot, `head` counting [layer][K, V][kvHead]; and of its scale, empty where the
+  /// type has none.
+  std::span<std::byte> cacheRow(uint32_t slot, uint32_t head, uint32_t row);
+  std::span<std::byte> cacheScale(uint32_t slot, uint32_t head, uint32_t row);
+  /// True when every byte of row `row` of a slot, in all heads, is a canary, and its scales are.
+  bool isRowIntact(uint32_t slot, uint32_t row);
+  /// Makes every element of a slot from row `firstRow` on read as `value`, NaN or infinite.
+  void poisonCache(uint32_t slot, uint32_t firstRow, float value);
   /// True when nothing but the symbols and slots themselves was written since open.
   bool marginsIntact();
 

@@ -84,7 +84,7 @@ class Builder {
 
  private:
   /// The weights of one layer in one lane, by param index.
-  enum Param : uint32_t { kQ, kK, kV, kO, kGate, kUp, kDown, kLaneParams };
+  enum Param : uint32_t { kQ, kK, kV, kO, kGate, kUp, kDown, kKeyBias, kLaneParams };
   struct Bodies {
     uint32_t embed, block, last;
   };
@@ -101,7 +101,7 @@ class Builder {
   void quantize(const char* name, const CodesAt& at, uint64_t in, uint32_t m, uint32_t columns);
   /// out[m, N] = in[m, K] * weight, from the codes where the weights are quantized.
   void linear(const char* name, const LaneScratch& s, uint64_t in, const OperandRecord& weight,
-              const OperandRecord& out);
+              const OperandRecord& out, const std::vector<OperandRecord>& bias = {});
 
   OperandRecord fixed(const Dims& dims, uint64_t offset) const {
     return blob::stridedOperand(Space::kWeights, DType::kF32, dims, offset);
@@ -124,6 +124,12 @@ class Builder {
     return static_cast<uint32_t>(s.workspaceFloats()) - (options_.smallWorkspace ? 1 : 0);
   }
   OperandRecord cache(bool isV, const Share& kvHeads) const;
+  /// Those of the cache; none where its type has none.
+  std::vector<OperandRecord> scales(bool isV, const Share& kvHeads) const;
+  OperandRecord keyBias(uint32_t lane, const Dims& dims) const;
+  /// True when the cache holds keys without their bias.
+  bool addsBiasToKeys() const { return options_.keyBias && options_.cacheType() == DType::kI8; }
+  void write(const char* name, const OperandRecord& in, bool isV, const Share& kvHeads);
   OperandRecord weightParam(uint32_t lane, Param param, uint32_t rows, uint32_t columns) const;
 
   const TinyWeights& weights_;
@@ -149,15 +155,13 @@ void Builder::quantize(const char* name, const CodesAt& at, uint64_t in, uint32_
 }
 
 void Builder::linear(const char* name, const LaneScratch& s, uint64_t in, const OperandRecord& weight,
-                     const OperandRecord& out) {
-  if (!isQuantized()) {
-    task(TaskOp::kCpuLinearF32, name, {scratch(in, {out.dims[0], weight.dims[1]}), weight, out});
-    return;
-  }
-  std::vector<OperandRecord> operands = codes(s.codes, out.dims[0], weight.dims[1]);
+                     const OperandRecord& out, const std::vector<OperandRecord>& bias) {
+  std::vector<OperandRecord> operands = {scratch(in, {out.dims[0], weight.dims[1]})};
+  if (isQuantized()) operands = codes(s.codes, out.dims[0], weight.dims[1]);
   operands.push_back(weight);
+  operands.insert(operands.end(), bias.begin(), bias.end());
   operands.push_back(out);
-  task(TaskOp::kCpuLinearI8, name, std::move(operands));
+  task(isQuantized() ? TaskOp::kCpuLinearI8 : TaskOp::kCpuLinearF32, name, std::move(operands));
 }
 
 uint64_t Builder::pack(const TinyTensor& tensor, const Share& rows, const Share& columns) {
@@ -179,7 +183,8 @@ void Builder::packLayers() {
   for (uint32_t layer = 0; layer < kLayers; ++layer) {
     const TinyLayer& t = weights_.layers[layer];
     std::vector<uint64_t> args = {arena_.add(t.attnNorm.bytes), arena_.add(t.ffnNorm.bytes),
-                                  kvOffset(layer, false, DType::kF16), kvOffset(layer, true, DType::kF16)};
+                                  kvOffset(layer, false, options_.cacheType()),
+                                  kvOffset(layer, true, options_.cacheType())};
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       const Share q = share(kHeads * kHeadDim, lanes, lane);
       const Share kv = share(kKvHeads * kHeadDim, lanes, lane);
@@ -188,6 +193,7 @@ void Builder::packLayers() {
                                 pack(t.gate, f, all), pack(t.up, f, all), pack(t.down, all, f)}) {
         args.push_back(at);
       }
+      args.push_back(arena_.add(std::span(t.kBias.bytes).subspan(kv.first * sizeof(float), kv.count * sizeof(float))));
     }
     layerArgs_.push_back(args);
   }
@@ -246,10 +252,31 @@ OperandRecord Builder::weightParam(uint32_t lane, Param param, uint32_t rows, ui
 }
 
 OperandRecord Builder::cache(bool isV, const Share& kvHeads) const {
-  OperandRecord operand = blob::stridedOperand(Space::kKv, DType::kF16, Dims{kvHeads.count, kKvRows, kHeadDim},
-                                               uint64_t{kvHeads.first} * kKvRows * kHeadDim * sizeof(uint16_t));
+  OperandRecord operand = blob::stridedOperand(Space::kKv, options_.cacheType(), Dims{kvHeads.count, kKvRows, kHeadDim},
+                                               kvPart(options_.cacheType()).rowsBytes / kKvHeads * kvHeads.first);
   operand.base = isV ? 3 : 2;
   return operand;
+}
+
+std::vector<OperandRecord> Builder::scales(bool isV, const Share& kvHeads) const {
+  const blob::KvPart part = kvPart(options_.cacheType());
+  if (part.scalesBytes == 0) return {};
+  OperandRecord operand = blob::stridedOperand(Space::kKv, DType::kF32, Dims{kvHeads.count, kKvRows},
+                                               part.rowsBytes + part.scalesBytes / kKvHeads * kvHeads.first);
+  operand.base = isV ? 3 : 2;
+  return {operand};
+}
+
+OperandRecord Builder::keyBias(uint32_t lane, const Dims& dims) const {
+  OperandRecord operand = blob::stridedOperand(Space::kWeights, DType::kF32, dims, 0);
+  operand.base = static_cast<uint16_t>(4 + lane * kLaneParams + kKeyBias);
+  return operand;
+}
+
+void Builder::write(const char* name, const OperandRecord& in, bool isV, const Share& kvHeads) {
+  std::vector<OperandRecord> operands = {in, cache(isV, kvHeads)};
+  for (const OperandRecord& s : scales(isV, kvHeads)) operands.push_back(s);
+  task(TaskOp::kCpuKvWrite, name, std::move(operands));
 }
 
 uint32_t Builder::embedBody(const Scratch& s) {
@@ -269,7 +296,7 @@ uint32_t Builder::blockBody(const Scratch& s) {
   const uint32_t lanes = options_.lanes;
   program_.addParam(Space::kWeights, kEmbed * sizeof(float));
   program_.addParam(Space::kWeights, kEmbed * sizeof(float));
-  const uint64_t cacheBytes = uint64_t{kKvHeads} * kKvRows * kHeadDim * sizeof(uint16_t);
+  const uint64_t cacheBytes = kvPart(options_.cacheType()).bytes();
   program_.addParam(Space::kKv, cacheBytes);
   program_.addParam(Space::kKv, cacheBytes);
   const uint32_t q = kHeads * kHeadDim / lanes, kv = kKvHeads * kHeadDim / lanes, f = kFfn / lanes;
@@ -279,6 +306,7 @@ uint32_t Builder::blockBody(const Scratch& s) {
     for (const auto& [rows, columns] : shapes) {
       program_.addParam(Space::kWeights, blob::panelOperand(options_.weights, rows, columns, 0).bytes);
     }
+    program_.addParam(Space::kWeights, kv * sizeof(float));
   }
   for (auto part : {&Builder::attentionInputs, &Builder::attentionOutputs, &Builder::ffn}) {
     program_.beginSegment();
@@ -306,16 +334,18 @@ void Builder::attentionInputs(const Scratch& s, uint32_t lane) {
   quantize("attn_in", at.codes, at.n, m, kEmbed);
   linear("attn_q", at, at.n, weightParam(lane, kQ, heads.count * kHeadDim, kEmbed),
          scratch(at.q, {m, heads.count * kHeadDim}));
-  linear("attn_k", at, at.n, weightParam(lane, kK, kvHeads.count * kHeadDim, kEmbed),
-         scratch(at.k, {m, kvHeads.count * kHeadDim}));
+  const uint32_t keyWidth = kvHeads.count * kHeadDim;
+  const std::vector<OperandRecord> bias = {keyBias(lane, {keyWidth})};
+  linear("attn_k", at, at.n, weightParam(lane, kK, keyWidth, kEmbed), scratch(at.k, {m, keyWidth}),
+         options_.keyBias && !addsBiasToKeys() ? bias : std::vector<OperandRecord>{});
   linear("attn_v", at, at.n, weightParam(lane, kV, kvHeads.count * kHeadDim, kEmbed),
          scratch(at.v, {m, kvHeads.count * kHeadDim}));
   const OperandRecord positions = blob::symbolOperand(SymbolKind::kPositions, DType::kI32, Dims{m});
   const OperandRecord table = fixed({kKvRows, kHeadDim / 2, 2}, ropeTable_);
   task(TaskOp::kCpuRope, "rope_q", {scratch(at.q, {m, heads.count, kHeadDim}), positions, table}, {0, kHeadDim});
   task(TaskOp::kCpuRope, "rope_k", {scratch(at.k, {m, kvHeads.count, kHeadDim}), positions, table}, {0, kHeadDim});
-  task(TaskOp::kCpuKvWrite, "write_k", {scratch(at.k, {m, kvHeads.count, kHeadDim}), cache(false, kvHeads)});
-  task(TaskOp::kCpuKvWrite, "write_v", {scratch(at.v, {m, kvHeads.count, kHeadDim}), cache(true, kvHeads)});
+  write("write_k", scratch(at.k, {m, kvHeads.count, kHeadDim}), false, kvHeads);
+  write("write_v", scratch(at.v, {m, kvHeads.count, kHeadDim}), true, kvHeads);
 }
 
 void Builder::attentionOutputs(const Scratch& s, uint32_t lane) {
@@ -323,11 +353,20 @@ void Builder::attentionOutputs(const Scratch& s, uint32_t lane) {
   const LaneScratch& at = s.lane(lane);
   const Share heads = share(kHeads, lanes, lane), kvHeads = share(kKvHeads, lanes, lane);
   const uint32_t inner = heads.count * kHeadDim;
-  task(TaskOp::kCpuAttention, "attention",
-       {scratch(at.q, {m, heads.count, kHeadDim}), cache(false, kvHeads), cache(true, kvHeads),
-        blob::symbolOperand(SymbolKind::kMask, DType::kU8, Dims{kKvRows}), scratch(at.workspace, {workspaceFloats(s)}),
-        scratch(at.a, {m, heads.count, kHeadDim})},
-       {blob::doubleAttr(0.25), heads.first, kHeads / kKvHeads, 0});
+  std::vector<OperandRecord> operands = {
+      scratch(at.q, {m, heads.count, kHeadDim}), cache(false, kvHeads), cache(true, kvHeads),
+      blob::symbolOperand(SymbolKind::kMask, DType::kU8, Dims{kKvRows}), scratch(at.workspace, {workspaceFloats(s)})};
+  std::vector<uint64_t> attrs = {blob::doubleAttr(0.25), heads.first, kHeads / kKvHeads, 0};
+  for (const bool isV : {false, true}) {
+    for (const OperandRecord& scale : scales(isV, kvHeads)) operands.push_back(scale);
+  }
+  if (addsBiasToKeys()) {
+    operands.push_back(keyBias(lane, {kvHeads.count, kHeadDim}));
+    operands.push_back(fixed({kKvRows, kHeadDim / 2, 2}, ropeTable_));
+    attrs.insert(attrs.end(), {0, kHeadDim});
+  }
+  operands.push_back(scratch(at.a, {m, heads.count, kHeadDim}));
+  task(TaskOp::kCpuAttention, "attention", std::move(operands), std::move(attrs));
   quantize("attn_out", at.codes, at.a, m, inner);
   linear("attn_o", at, at.a, weightParam(lane, kO, kEmbed, inner), scratch(s.partialOf(lane), {m, kEmbed}));
 }

@@ -76,7 +76,7 @@ void setHeader(const TinyOptions& options, blob::ProgramHeader& header) {
   header.maxPromptTokens = 64;
   header.minResponseTokens = 64;
   header.kvRows = kKvRows;
-  header.kvType = options.target == blob::Target::kCpu ? DType::kF16 : DType::kF32;
+  header.kvType = options.cacheType();
 }
 
 std::string card(const TinyWeights& weights, bool hasRope) {
@@ -103,6 +103,7 @@ std::string temporaryPath() {
 
 TinyWeights makeTinyWeights(DType matrices) {
   Numbers numbers(20260);
+  Numbers biases(731);
   TinyWeights weights;
   weights.embedding = matrix(matrices, kVocab, kEmbed, numbers);
   weights.outputNorm = norm(numbers);
@@ -117,6 +118,8 @@ TinyWeights makeTinyWeights(DType matrices) {
     tiny.gate = matrix(matrices, kFfn, kEmbed, numbers);
     tiny.up = matrix(matrices, kFfn, kEmbed, numbers);
     tiny.down = matrix(matrices, kEmbed, kFfn, numbers);
+    // Some elements are far above the others, as in models with such a bias.
+    tiny.kBias = floats(1, kKvHeads * kHeadDim, [&] { return 3 * std::pow(biases.real(), 3.0F); });
     weights.layers.push_back(std::move(tiny));
   }
   for (uint32_t pair = 0; pair < kHeadDim / 2; ++pair) {
@@ -132,10 +135,9 @@ uint64_t WeightArena::add(std::span<const std::byte> bytes) {
   return at;
 }
 
-uint64_t kvOffset(uint32_t layer, bool isV, DType type) {
-  const uint64_t elements = uint64_t{kKvHeads} * kKvRows * kHeadDim;
-  return (layer * 2 + (isV ? 1 : 0)) * elements * (type == DType::kF16 ? 2 : 4);
-}
+blob::KvPart kvPart(DType type) { return blob::KvPart::of(type, kKvHeads, kKvRows, kHeadDim).value_or(blob::KvPart{}); }
+
+uint64_t kvOffset(uint32_t layer, bool isV, DType type) { return (layer * 2 + (isV ? 1 : 0)) * kvPart(type).bytes(); }
 
 Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   blob::Contents contents;
@@ -149,7 +151,7 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   if (options.target == blob::Target::kCpu) {
     addCpuProgram(weights, options, contents.program, arena);
   } else {
-    addReferenceProgram(weights, contents.program, arena);
+    addReferenceProgram(weights, options, contents.program, arena);
   }
   if (options.picoseconds != 0) {
     for (blob::EntryRecord& entry : contents.program.entries) entry.predictedPicoseconds = options.picoseconds;

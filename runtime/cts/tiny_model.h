@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "blob/kv_part.h"
 #include "blob/reader.h"
 #include "blob/writer.h"
 
@@ -30,13 +32,17 @@ inline constexpr uint32_t kBatchRows[] = {2, 4, 8};
 
 struct TinyOptions {
   blob::Target target = blob::Target::kReference;
-  uint32_t lanes = 1;             ///< cpu: 1 or 2
-  DType weights = DType::kF32;    ///< of all matrices: f32 or q8_0
-  uint32_t arithmeticId = 0;      ///< of the blob; 0: the one of kernels/cpu
-  uint32_t activationPlanes = 1;  ///< cpu with q8_0: 1 or 2
-  bool smallWorkspace = false;    ///< cpu: one float less than attention needs
-  uint64_t picoseconds = 0;       ///< predicted for every entry; 0: what the programs say
-  bool cardHasRope = true;        ///< false: keys of the cache cannot be turned
+  uint32_t lanes = 1;                          ///< cpu: 1 or 2
+  DType weights = DType::kF32;                 ///< of all matrices: f32 or q8_0
+  uint32_t arithmeticId = 0;                   ///< of the blob; 0: the one of kernels/cpu
+  uint32_t activationPlanes = 1;               ///< cpu with q8_0: 1 or 2
+  bool smallWorkspace = false;                 ///< cpu: one float less than attention needs
+  uint64_t picoseconds = 0;                    ///< predicted for every entry; 0: what the programs say
+  bool cardHasRope = true;                     ///< false: keys of the cache cannot be turned
+  std::optional<DType> kvType = std::nullopt;  ///< nullopt: f16 on cpu, f32 on reference
+  bool keyBias = false;                        ///< of the projection to keys: an i8 cache holds keys without it
+
+  DType cacheType() const { return kvType.value_or(target == blob::Target::kCpu ? DType::kF16 : DType::kF32); }
 };
 
 /// A matrix of made-up numbers in its source type, row-major.
@@ -49,6 +55,7 @@ struct TinyTensor {
 
 struct TinyLayer {
   TinyTensor attnNorm, q, k, v, o, ffnNorm, gate, up, down;
+  TinyTensor kBias;  ///< f32; for programs that have one
 };
 
 /// The same numbers for every target.
@@ -85,11 +92,13 @@ class ScratchArena {
   uint64_t end_ = 0;
 };
 
-// Byte offsets of the K and V caches of a layer.
+/// The K or the V of one layer, and where it lies in the cache.
+blob::KvPart kvPart(DType type);
 uint64_t kvOffset(uint32_t layer, bool isV, DType type);
 
 /// Fill `program` with bodies and entries, and `arena` with the weights they name.
-void addReferenceProgram(const TinyWeights& weights, blob::Program& program, WeightArena& arena);
+void addReferenceProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program,
+                         WeightArena& arena);
 void addCpuProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena);
 
 /// The whole blob, written by blob::Writer to a temporary file, opened and verified. The file is gone afterwards.

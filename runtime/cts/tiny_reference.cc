@@ -16,6 +16,8 @@ using Dims = std::vector<uint32_t>;
 constexpr uint32_t kInner = kHeads * kHeadDim;
 constexpr uint32_t kKvInner = kKvHeads * kHeadDim;
 
+constexpr uint64_t kCacheElements = uint64_t{kKvHeads} * kKvRows * kHeadDim;
+
 // Scratch of one entry of m rows. Bodies of the same m share it.
 struct Scratch {
   explicit Scratch(uint32_t m) : rows(m) {}
@@ -32,6 +34,7 @@ struct Scratch {
   uint64_t a = floats(kInner);
   uint64_t g = floats(kFfn);
   uint64_t u = floats(kFfn);
+  uint64_t rowsF32 = arena.take(2 * kCacheElements * sizeof(float));
 };
 
 OperandRecord scratch(uint64_t offset, const Dims& dims) {
@@ -45,8 +48,13 @@ OperandRecord fixedWeight(const TinyTensor& tensor, uint64_t offset) {
 
 class Builder {
  public:
-  Builder(const TinyWeights& weights, blob::Program& program, WeightArena& arena)
-      : weights_(weights), program_(program), arena_(arena) {}
+  Builder(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena)
+      : weights_(weights),
+        options_(options),
+        kvType_(options.cacheType()),
+        hasScales_(kvType_ == DType::kI8),
+        program_(program),
+        arena_(arena) {}
 
   void build();
 
@@ -68,12 +76,26 @@ class Builder {
     operand.base = program_.addParam(Space::kWeights, operand.bytes);
     return operand;
   }
-  OperandRecord cacheParam() {
-    OperandRecord operand = blob::stridedOperand(Space::kKv, DType::kF32, Dims{kKvHeads, kKvRows, kHeadDim}, 0);
-    operand.base = program_.addParam(Space::kKv, operand.bytes);
-    return operand;
+  /// K or V of the layer: its rows and, where the type has them, their scales.
+  struct Cache {
+    OperandRecord rows;
+    std::vector<OperandRecord> scales;
+  };
+  Cache cacheParam() {
+    Cache cache{.rows = blob::stridedOperand(Space::kKv, kvType_, Dims{kKvHeads, kKvRows, kHeadDim}, 0), .scales = {}};
+    cache.rows.base = program_.addParam(Space::kKv, kvPart(kvType_).bytes());
+    if (hasScales_) {
+      cache.scales = {
+          blob::stridedOperand(Space::kKv, DType::kF32, Dims{kKvHeads, kKvRows}, kvPart(kvType_).rowsBytes)};
+      cache.scales[0].base = cache.rows.base;
+    }
+    return cache;
   }
-
+  void write(std::string_view name, const OperandRecord& in, const Cache& cache) {
+    std::vector<OperandRecord> operands = {in, cache.rows};
+    operands.insert(operands.end(), cache.scales.begin(), cache.scales.end());
+    task(TaskOp::kRefStateWrite, name, std::move(operands));
+  }
   uint32_t embedBody(const Scratch& s);
   uint32_t blockBody(const Scratch& s);
   uint32_t copyOutBody(const Scratch& s);
@@ -81,6 +103,9 @@ class Builder {
   void addEntry(blob::EntryKind kind, uint32_t rows, uint32_t context, const Scratch& s, const Bodies& bodies);
 
   const TinyWeights& weights_;
+  const TinyOptions& options_;
+  DType kvType_;
+  bool hasScales_;
   blob::Program& program_;
   WeightArena& arena_;
   uint64_t embedding_ = 0;
@@ -96,11 +121,12 @@ void Builder::build() {
   for (uint32_t layer = 0; layer < kLayers; ++layer) {
     const TinyLayer& t = weights_.layers[layer];
     std::vector<uint64_t> args;
-    for (const TinyTensor* tensor : {&t.attnNorm, &t.q, &t.k, &t.v, &t.o, &t.ffnNorm, &t.gate, &t.up, &t.down}) {
+    for (const TinyTensor* tensor :
+         {&t.attnNorm, &t.q, &t.k, &t.v, &t.o, &t.ffnNorm, &t.gate, &t.up, &t.down, &t.kBias}) {
       args.push_back(arena_.add(tensor->bytes));
     }
-    args.push_back(kvOffset(layer, false, DType::kF32));
-    args.push_back(kvOffset(layer, true, DType::kF32));
+    args.push_back(kvOffset(layer, false, kvType_));
+    args.push_back(kvOffset(layer, true, kvType_));
     layerArgs_.push_back(args);
   }
   for (const uint32_t rows : {1U, kChunks[0], kChunks[1]}) {
@@ -149,7 +175,8 @@ uint32_t Builder::blockBody(const Scratch& s) {
   const OperandRecord q = param(t.q), k = param(t.k), v = param(t.v), o = param(t.o);
   const OperandRecord ffnNorm = param(t.ffnNorm);
   const OperandRecord gate = param(t.gate), up = param(t.up), down = param(t.down);
-  const OperandRecord keys = cacheParam(), values = cacheParam();
+  OperandRecord kBias = param(t.kBias);
+  const Cache keys = cacheParam(), values = cacheParam();
   const OperandRecord x = scratch(s.x, {m, kEmbed}), n = scratch(s.n, {m, kEmbed});
   const OperandRecord qHeads = scratch(s.q, {m, kHeads, kHeadDim}), kHeadsOf = scratch(s.k, {m, kKvHeads, kHeadDim});
   const OperandRecord vHeads = scratch(s.v, {m, kKvHeads, kHeadDim});
@@ -161,14 +188,31 @@ uint32_t Builder::blockBody(const Scratch& s) {
   beginTasks();
   task(TaskOp::kRefRmsNorm, "attn_norm", {x, attnNorm, n}, {blob::doubleAttr(kEpsilon)});
   task(TaskOp::kRefLinear, "attn_q", {n, q, scratch(s.q, {m, kInner})});
-  task(TaskOp::kRefLinear, "attn_k", {n, k, scratch(s.k, {m, kKvInner})});
+  std::vector<OperandRecord> projectKeys = {n, k, scratch(s.k, {m, kKvInner})};
+  if (options_.keyBias && !hasScales_) projectKeys.insert(projectKeys.begin() + 2, kBias);
+  task(TaskOp::kRefLinear, "attn_k", std::move(projectKeys));
   task(TaskOp::kRefLinear, "attn_v", {n, v, scratch(s.v, {m, kKvInner})});
   task(TaskOp::kRefRope, "rope_q", {qHeads, positions, freqs, qHeads}, rope);
   task(TaskOp::kRefRope, "rope_k", {kHeadsOf, positions, freqs, kHeadsOf}, rope);
-  task(TaskOp::kRefStateWrite, "write_k", {kHeadsOf, keys});
-  task(TaskOp::kRefStateWrite, "write_v", {vHeads, values});
-  task(TaskOp::kRefAttention, "attention", {qHeads, keys, values, mask, scratch(s.a, {m, kHeads, kHeadDim})},
-       {blob::doubleAttr(0.25), 0});
+  write("write_k", kHeadsOf, keys);
+  write("write_v", vHeads, values);
+  std::vector<OperandRecord> operands = {qHeads, keys.rows, values.rows, mask};
+  std::vector<uint64_t> attrs = {blob::doubleAttr(0.25), 0};
+  if (kvType_ != DType::kF32) operands.push_back(scratch(s.rowsF32, {2, kKvHeads, kKvRows, kHeadDim}));
+  if (hasScales_) {
+    operands.push_back(keys.scales[0]);
+    operands.push_back(values.scales[0]);
+  }
+  if (options_.keyBias && hasScales_) {
+    kBias.rank = 2;
+    kBias.dims = {kKvHeads, kHeadDim, 1, 1};
+    kBias.strides = {kHeadDim, 1, 0, 0};
+    operands.push_back(kBias);
+    operands.push_back(freqs);
+    attrs.insert(attrs.end(), rope.begin(), rope.end());
+  }
+  operands.push_back(scratch(s.a, {m, kHeads, kHeadDim}));
+  task(TaskOp::kRefAttention, "attention", std::move(operands), std::move(attrs));
   task(TaskOp::kRefLinear, "attn_o", {scratch(s.a, {m, kInner}), o, n});
   task(TaskOp::kRefAdd, "attn_add", {x, n, x});
   task(TaskOp::kRefRmsNorm, "ffn_norm", {x, ffnNorm, n}, {blob::doubleAttr(kEpsilon)});
@@ -217,8 +261,9 @@ void Builder::addEntry(blob::EntryKind kind, uint32_t rows, uint32_t context, co
 
 }  // namespace
 
-void addReferenceProgram(const TinyWeights& weights, blob::Program& program, WeightArena& arena) {
-  Builder(weights, program, arena).build();
+void addReferenceProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program,
+                         WeightArena& arena) {
+  Builder(weights, options, program, arena).build();
 }
 
 }  // namespace firn::runtime::cts

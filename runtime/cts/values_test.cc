@@ -162,9 +162,9 @@ TEST_P(ValuesTest, PoisonInUnusedRowsChangesNothing) {
   ASSERT_TRUE(rig->run("generate.64", next));
   const Bits expected = bitsOf(rig->logits(1));
 
-  const bool isHalf = rig->cacheElementBytes() == 2;
-  for (const uint32_t pattern : {isHalf ? 0x7E007E00U : 0x7FC00000U, isHalf ? 0xFC00FC00U : 0xFF800000U}) {
-    for (size_t i = 0; i < rig->cache().size(); i += 4) std::memcpy(rig->cache().data() + i, &pattern, 4);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float poison : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
+    rig->poisonCache(0, 0, poison);
     ASSERT_TRUE(rig->run("prefill.16.128", prompt));
     for (uint32_t row = 11; row < 16; ++row) {
       std::fill_n(rig->hidden(64).begin() + row * kEmbed, kEmbed, std::numeric_limits<float>::quiet_NaN());
@@ -195,7 +195,6 @@ TEST_P(ValuesTest, OnlyTheRowsOfTheTokensAreWritten) {
     std::string entry;
     uint32_t rows;
   };
-  const uint64_t rowBytes = uint64_t{kHeadDim} * rig->cacheElementBytes();
   for (const Run& run : {Run{"generate.128", 1}, Run{"prefill.16.128", 16}, Run{"prefill.64.128", 64}}) {
     for (uint32_t row0 = kKvRows - 17; row0 < kKvRows; ++row0) {
       const uint32_t start = run.rows == 64 ? row0 - 47 : row0;
@@ -203,13 +202,17 @@ TEST_P(ValuesTest, OnlyTheRowsOfTheTokensAreWritten) {
       for (const uint32_t valid : {1U, run.rows}) {
         std::ranges::fill(rig->cache(), kCanary);
         ASSERT_TRUE(rig->run(run.entry, {.ids = someIds(valid), .row0 = start}));
-        for (uint64_t at = 0; at < rig->cache().size(); at += rowBytes) {
-          const uint64_t row = at / rowBytes % kKvRows;
-          const auto bytes = rig->cache().subspan(at, rowBytes);
-          const bool isIntact = std::ranges::all_of(bytes, [](std::byte b) { return b == kCanary; });
-          ASSERT_EQ(isIntact, row < start || row >= start + valid)
-              << run.entry << " row0 " << start << " valid " << valid << ": slot " << at / rowBytes / kKvRows << " row "
-              << row;
+        for (uint32_t row = 0; row < kKvRows; ++row) {
+          const bool isOutside = row < start || row >= start + valid;
+          for (uint32_t head = 0; head < kCacheHeads; ++head) {
+            const auto isIntact = [](std::span<const std::byte> bytes) {
+              return std::ranges::all_of(bytes, [](std::byte b) { return b == kCanary; });
+            };
+            const auto scale = rig->cacheScale(0, head, row);
+            ASSERT_EQ(isIntact(rig->cacheRow(0, head, row)), isOutside)
+                << run.entry << " row0 " << start << " valid " << valid << ": head " << head << " row " << row;
+            ASSERT_EQ(isIntact(scale), isOutside || scale.empty()) << run.entry << ": scale " << row;
+          }
         }
         ASSERT_TRUE(rig->marginsIntact()) << run.entry << " row0 " << start;
       }

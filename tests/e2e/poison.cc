@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/dtype.h"
+#include "engine/kv_rows.h"
 
 namespace firn::e2e {
 namespace {
@@ -17,15 +18,19 @@ void fill(std::span<std::byte> bytes, T pattern) {
 
 void poisonRows(engine::Session& session, const LayerRows& rows, const Poison& poison) {
   const blob::ProgramHeader& header = session.model().blob().header();
-  const uint64_t heads = uint64_t{2} * header.kvHeads;
-  const uint64_t rowBytes = session.cache().size() / (header.layers * heads * header.kvRows);
-  for (uint64_t head = rows.layer * heads; head < (rows.layer + 1) * heads; ++head) {
-    const uint64_t first = (head * header.kvRows + rows.begin) * rowBytes;
-    const auto bytes = session.cache().subspan(first, (rows.end - rows.begin) * rowBytes);
-    if (header.kvType == DType::kF16) {
+  const auto layout = engine::KvLayout::of(header);
+  const uint32_t heads = 2 * header.kvHeads;
+  const auto begin = static_cast<uint32_t>(rows.begin);
+  const uint64_t count = rows.end - rows.begin;
+  for (auto head = static_cast<uint32_t>(rows.layer) * heads; head < (rows.layer + 1) * heads; ++head) {
+    const auto bytes = session.cache().subspan(layout.offset(head, begin), count * layout.rowBytes);
+    if (header.kvType == DType::kF32) {
+      fill(bytes, poison.single);
+    } else if (header.kvType == DType::kF16) {
       fill(bytes, poison.half);
     } else {
-      fill(bytes, poison.single);
+      fill(bytes, uint8_t{0x80});  // a code that no row has
+      fill(session.cache().subspan(layout.scaleOffset(head, begin), count * layout.scaleBytes), poison.single);
     }
   }
 }

@@ -156,7 +156,7 @@ void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t ind
   const reference::Heads values = cache(index, 1);
   const auto append = [&](const std::vector<float>& rows, const reference::Heads& to) {
     reference::stateWrite({.in = headsView<reference::ConstHeads>(rows, model_.kvHeads, model_.headDim),
-                           .cache = to,
+                           .cache = reference::cacheOf(to),
                            .row0 = past_,
                            .valid = chunk.rows()});
   };

@@ -107,12 +107,16 @@ void runRope(const Task& task, const CallFrame& frame) {
 void writeRows(const Task& task, const CallFrame& frame, uint32_t first) {
   const blob::OperandRecord& in = task.operand(0);
   const blob::OperandRecord& cache = task.operand(1);
+  const bool hasScales = task.operandCount == 3;
   kernelsOf(task).kvWrite({.in = task.at<const float>(frame, 0) + size_t{first} * in.strides[0],
                            .rowStride = in.strides[0],
                            .headStride = in.strides[1],
-                           .cache = task.at<uint16_t>(frame, 1),
+                           .cache = task.at<void>(frame, 1),
+                           .type = cache.dtype,
                            .cacheRowStride = cache.strides[1],
                            .cacheHeadStride = cache.strides[0],
+                           .scales = hasScales ? task.at<float>(frame, 2) : nullptr,
+                           .scaleHeadStride = hasScales ? task.operand(2).strides[0] : 0,
                            .row0 = frame.row0,
                            .rows = task.rows(frame, 0),
                            .heads = in.dims[1],
@@ -127,17 +131,24 @@ void runKvWrite(const Task& task, const CallFrame& frame) {
 void attendRows(const Task& task, const CallFrame& frame, uint32_t first) {
   const blob::OperandRecord& q = task.operand(0);
   const blob::OperandRecord& k = task.operand(1);
-  const blob::OperandRecord& out = task.operand(5);
-  kernelsOf(task).attention({.q = task.at<const float>(frame, 0) + size_t{first} * q.strides[0],
+  const uint32_t outIndex = task.operandCount - 1;
+  const blob::OperandRecord& out = task.operand(outIndex);
+  const bool hasScales = k.dtype == DType::kI8;
+  cpu::AttentionArgs args = {.q = task.at<const float>(frame, 0) + size_t{first} * q.strides[0],
                              .qRowStride = q.strides[0],
                              .qHeadStride = q.strides[1],
-                             .k = task.at<const uint16_t>(frame, 1),
-                             .v = task.at<const uint16_t>(frame, 2),
+                             .k = task.at<const void>(frame, 1),
+                             .v = task.at<const void>(frame, 2),
+                             .type = k.dtype,
                              .kvRowStride = k.strides[1],
                              .kvHeadStride = k.strides[0],
+                             .kScales = hasScales ? task.at<const float>(frame, 5) : nullptr,
+                             .vScales = hasScales ? task.at<const float>(frame, 6) : nullptr,
+                             .scaleHeadStride = hasScales ? task.operand(5).strides[0] : 0,
+                             .keyBias = {},
                              .mask = task.at<const uint8_t>(frame, 3),
                              .workspace = task.at<float>(frame, 4),
-                             .out = task.at<float>(frame, 5) + size_t{first} * out.strides[0],
+                             .out = task.at<float>(frame, outIndex) + size_t{first} * out.strides[0],
                              .outRowStride = out.strides[0],
                              .outHeadStride = out.strides[1],
                              .scale = static_cast<float>(task.attrDouble(0)),
@@ -148,7 +159,17 @@ void attendRows(const Task& task, const CallFrame& frame, uint32_t first) {
                              .headDim = q.dims[2],
                              .firstHead = task.attrInt(1),
                              .group = task.attrInt(2),
-                             .window = task.attrInt(3)});
+                             .window = task.attrInt(3)};
+  constexpr uint32_t kOperandsWithBias = 10;
+  if (task.operandCount == kOperandsWithBias) {
+    args.keyBias = {.bias = task.at<const float>(frame, 7),
+                    .biasHeadStride = task.operand(7).strides[0],
+                    .table = task.at<const float>(frame, 8),
+                    .tableStride = task.operand(8).strides[0],
+                    .dims = task.attrInt(5),
+                    .halfSplit = task.attrInt(4) == 1};
+  }
+  kernelsOf(task).attention(args);
 }
 
 void runAttention(const Task& task, const CallFrame& frame) {

@@ -1,6 +1,10 @@
 #include "runtime/devices/reference/reference_tasks.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "kernels/reference/add.h"
+#include "kernels/reference/add_key_bias.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/concat.h"
 #include "kernels/reference/copy.h"
@@ -16,6 +20,7 @@
 #include "kernels/reference/silu.h"
 #include "kernels/reference/slice.h"
 #include "kernels/reference/softcap.h"
+#include "kernels/reference/state_read.h"
 #include "kernels/reference/state_write.h"
 
 namespace firn::runtime {
@@ -61,6 +66,25 @@ ref::HeadsView<T> cacheHeads(const Task& task, const CallFrame& frame, uint32_t 
           .headDim = operand.dims[2],
           .rowStride = operand.strides[1],
           .headStride = operand.strides[0]};
+}
+
+// The same with the type of the cache, and `scales` f32[heads, T] where that has them.
+ref::CacheView cacheView(const Task& task, const CallFrame& frame, uint32_t index, std::optional<uint32_t> scales) {
+  const blob::OperandRecord& operand = task.operand(index);
+  return {.type = operand.dtype,
+          .data = task.at<std::byte>(frame, index),
+          .scales = scales ? task.at<float>(frame, *scales) : nullptr,
+          .rows = operand.dims[1],
+          .heads = operand.dims[0],
+          .headDim = operand.dims[2],
+          .rowStride = operand.strides[1],
+          .headStride = operand.strides[0],
+          .scaleHeadStride = scales ? task.operand(*scales).strides[0] : 0};
+}
+
+// Rows of the cache that may be seen in this run.
+uint64_t rowsInUse(const CallFrame& frame) {
+  return std::min(uint64_t{frame.context}, uint64_t{frame.row0} + frame.valid);
 }
 
 // [N, K], or [n] as one row.
@@ -115,7 +139,7 @@ void runRope(const Task& task, const CallFrame& frame) {
 /// Rows `first` and on, all in the cache of `frame`.
 void writeRows(const Task& task, const CallFrame& frame, uint32_t first) {
   ref::stateWrite({.in = rowHeads<const float>(task, frame, 0, first),
-                   .cache = cacheHeads<float>(task, frame, 1),
+                   .cache = cacheView(task, frame, 1, task.operandCount == 3 ? std::optional(2U) : std::nullopt),
                    .row0 = frame.row0,
                    .valid = task.rows(frame, 0)});
 }
@@ -124,17 +148,67 @@ void runStateWrite(const Task& task, const CallFrame& frame) {
   frame.forEachCache([&](const CallFrame& part, uint32_t first) { writeRows(task, part, first); });
 }
 
+// The KV heads of K (0) or V (1) in fp32 in the workspace, operand 4.
+ref::Heads workspaceHeads(const Task& task, const CallFrame& frame, uint32_t which) {
+  const blob::OperandRecord& operand = task.operand(4);
+  return {.data = task.at<float>(frame, 4) + uint64_t{which} * operand.strides[0],
+          .rows = operand.dims[2],
+          .heads = operand.dims[1],
+          .headDim = operand.dims[3],
+          .rowStride = operand.strides[2],
+          .headStride = operand.strides[1]};
+}
+
+ref::ConstHeads constant(const ref::Heads& heads) {
+  return {heads.data, heads.rows, heads.heads, heads.headDim, heads.rowStride, heads.headStride};
+}
+
+// Reads K and V into the workspace, and gives the keys the bias that they are stored without.
+void readCache(const Task& task, const CallFrame& frame) {
+  const bool hasScales = task.operand(1).dtype == DType::kI8;
+  for (const uint32_t which : {0U, 1U}) {
+    ref::stateRead({.cache = cacheView(task, frame, 1 + which, hasScales ? std::optional(5 + which) : std::nullopt),
+                    .out = workspaceHeads(task, frame, which),
+                    .rows = rowsInUse(frame)});
+  }
+  constexpr uint32_t kOperandsWithBias = 10;
+  if (task.operandCount != kOperandsWithBias) return;
+  ref::addKeyBias({.x = workspaceHeads(task, frame, 0),
+                   .rows = rowsInUse(frame),
+                   .bias = weight(task, frame, 7),
+                   .freqs = task.at<const float>(frame, 8),
+                   .dims = task.attrInt(3),
+                   .pairing = static_cast<ref::RopePairing>(task.attrInt(2)),
+                   .magnitude = static_cast<float>(task.attrDouble(4))});
+}
+
+/// Keys and values in fp32.
+struct Cached {
+  ref::ConstHeads keys;
+  ref::ConstHeads values;
+};
+
+/// The cache itself where it is f32, else what is read from it.
+Cached cachedOf(const Task& task, const CallFrame& frame) {
+  if (task.operand(1).dtype == DType::kF32) {
+    return {cacheHeads<const float>(task, frame, 1), cacheHeads<const float>(task, frame, 2)};
+  }
+  readCache(task, frame);
+  return {constant(workspaceHeads(task, frame, 0)), constant(workspaceHeads(task, frame, 1))};
+}
+
 /// Rows `first` and on, all in the cache of `frame`.
 void attendRows(const Task& task, const CallFrame& frame, uint32_t first) {
+  const Cached cached = cachedOf(task, frame);
   ref::attention({.query = rowHeads<const float>(task, frame, 0, first),
-                  .keys = cacheHeads<const float>(task, frame, 1),
-                  .values = cacheHeads<const float>(task, frame, 2),
+                  .keys = cached.keys,
+                  .values = cached.values,
                   .mask = task.at<const uint8_t>(frame, 3),
                   .context = frame.context,
                   .row0 = frame.row0,
                   .window = task.attrInt(1),
                   .scale = static_cast<float>(task.attrDouble(0)),
-                  .out = rowHeads<float>(task, frame, 4, first)});
+                  .out = rowHeads<float>(task, frame, task.operandCount - 1, first)});
 }
 
 void runAttention(const Task& task, const CallFrame& frame) {
