@@ -89,7 +89,10 @@ TEST_F(Smollm2ContextTest, FiveThousandTokensInTheMemoryOfOneCache) {
       start = Clock::now();
     }
   }
-  EXPECT_LE(residentPages(), pages);
+  // Rows of 23 KB that were added would be 88 MB. What may still come is a file's page that is needed for the first
+  // time now, with its 15 neighbours.
+  constexpr long kMegabytePages = (1 << 20) / 4096;
+  EXPECT_LE(residentPages() - pages, kMegabytePages);
   // Text, and no loop of a few tokens.
   EXPECT_GT(std::ranges::count_if(seen, [](uint32_t count) { return count > 0; }), 500);
 }
