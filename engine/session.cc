@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/align.h"
+#include "base/concat.h"
 #include "base/page_buffer.h"
 #include "engine/prefix_store.h"
 #include "engine/snapshot.h"
@@ -29,63 +29,34 @@ uint64_t nanosecondsSince(Clock::time_point start) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-template <typename T>
-T* typed(std::span<std::byte> bytes, uint64_t offset) {
-  return reinterpret_cast<T*>(bytes.data() + offset);
-}
-
 }  // namespace
 
+Session::Session(KvSlot slot, const SessionOptions& options)
+    : model_(slot.pool()->model()),
+      options_(options),
+      slot_(std::move(slot)),
+      cache_(slot_.cache()),
+      mask_(slot_.mask()),
+      turn_(model_->blob().header().headDim),
+      layout_(KvLayout::of(model_->blob().header())) {
+  hasSmallPages_ = layout_.rows * layout_.rowBytes >= kSmallPageHeadBytes;
+  if (hasSmallPages_) useSmallPages(cache_);
+  ids_.reserve(model_->limits().kvRows);
+  std::ranges::fill(mask_, uint8_t{0});  // the last owner of the slot may have left rows
+}
+
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Model> model, const SessionOptions& options) {
-  std::unique_ptr<Session> session(new Session(std::move(model), options));
-  FIRN_RETURN_IF_ERROR(session->checkOptions());
-  FIRN_RETURN_IF_ERROR(session->allocate());
+  FIRN_ASSIGN_OR_RETURN(const std::shared_ptr<SlotPool> pool, SlotPool::create(std::move(model), 1));
+  FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, create(pool, options));
+  session->sharesPool_ = false;
   return session;
 }
 
-Session::~Session() {
-  // A device that fails to free has been closed, and then it has freed everything.
-  if (hasCache_) static_cast<void>(model_->device().free(cacheBuffer_));
-  if (hasIo_) static_cast<void>(model_->device().free(ioBuffer_));
-}
-
-Status Session::allocate() {
-  const ModelLimits& limits = model_->limits();
-  const VariantTable& variants = model_->variants();
-  if (!variants.chunks().empty()) maxRows_ = variants.chunks().back();
-  maxHeadRows_ = variants.heads().back().rows;
-  // A head reads whole rows of its size: room for a last block that starts at the last row.
-  const uint64_t hiddenRows = uint64_t{maxRows_} + maxHeadRows_;
-  std::array<uint64_t, blob::kSymbolKinds> bytes{};
-  bytes[at(SymbolKind::kIds)] = uint64_t{maxRows_} * sizeof(int32_t);
-  bytes[at(SymbolKind::kPositions)] = uint64_t{maxRows_} * sizeof(int32_t);
-  bytes[at(SymbolKind::kValid)] = sizeof(int32_t);
-  bytes[at(SymbolKind::kRow0)] = sizeof(int32_t);
-  bytes[at(SymbolKind::kMask)] = limits.kvRows;
-  bytes[at(SymbolKind::kHidden)] = hiddenRows * limits.embed * sizeof(float);
-  bytes[at(SymbolKind::kLogits)] = uint64_t{maxHeadRows_} * limits.vocab * sizeof(float);
-  uint64_t total = 0;
-  for (size_t kind = 0; kind < bytes.size(); ++kind) {
-    offset_[kind] = total;
-    total += roundUp(bytes[kind], blob::kTensorAlignment);
-  }
-  runtime::Device& device = model_->device();
-  auto cacheBuffer = device.alloc(model_->blob().header().kvBytes);
-  if (!cacheBuffer) {
-    return cacheBuffer.status().withPlace("the KV cache of " + std::to_string(limits.kvRows) +
-                                          " rows (--max-prompt-len and --min-response-len of the compile)");
-  }
-  cacheBuffer_ = *cacheBuffer;
-  hasCache_ = true;
-  FIRN_ASSIGN_OR_RETURN(cache_, device.map(cacheBuffer_));
-  FIRN_ASSIGN_OR_RETURN(ioBuffer_, device.alloc(total));
-  hasIo_ = true;
-  FIRN_ASSIGN_OR_RETURN(ioBytes_, device.map(ioBuffer_));
-  layout_ = KvLayout::of(model_->blob().header());
-  hasSmallPages_ = layout_.rows * layout_.rowBytes >= kSmallPageHeadBytes;
-  if (hasSmallPages_) useSmallPages(cache_);
-  ids_.reserve(limits.kvRows);
-  return Status::ok();
+Result<std::unique_ptr<Session>> Session::create(const std::shared_ptr<SlotPool>& pool, const SessionOptions& options) {
+  FIRN_ASSIGN_OR_RETURN(KvSlot slot, pool->take());
+  std::unique_ptr<Session> session(new Session(std::move(slot), options));
+  FIRN_RETURN_IF_ERROR(session->checkOptions());
+  return session;
 }
 
 void Session::preparePages(uint32_t rows) {
@@ -98,8 +69,7 @@ void Session::adopt(std::span<const int32_t> ids, uint32_t exactTokens) {
   position_ = static_cast<uint32_t>(ids.size());
   exactTokens_ = exactTokens;
   ids_.assign(ids.begin(), ids.end());
-  auto* mask = typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]);
-  std::fill(std::fill_n(mask, position_, uint8_t{1}), mask + model_->limits().kvRows, uint8_t{0});
+  std::fill(std::fill_n(mask_.begin(), position_, uint8_t{1}), mask_.end(), uint8_t{0});
 }
 
 Status Session::checkIds(std::span<const int32_t> ids) const {
@@ -185,7 +155,7 @@ Result<std::span<const float>> Session::append(std::span<const int32_t> ids, con
     FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1));
     times_.headNanoseconds = nanosecondsSince(headStart);
   }
-  return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
+  return io().logits();
 }
 
 Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
@@ -196,8 +166,7 @@ Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
   for (const PlanStep& step : plan.steps) {
     FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
     if (step.isGenerate) {
-      FIRN_RETURN_IF_ERROR(
-          sink(step.row0, 1, {typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab}));
+      FIRN_RETURN_IF_ERROR(sink(step.row0, 1, io().logits()));
     } else {
       FIRN_RETURN_IF_ERROR(headOfRows(step.valid, step.row0, sink));
     }
@@ -206,90 +175,94 @@ Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
 }
 
 Status Session::headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSink& sink) {
-  const float* logits = typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]);
   for (uint32_t done = 0; done < rows;) {
     const Variant& head = model_->variants().headFor(rows - done);
     const uint32_t count = std::min(head.rows, rows - done);
     FIRN_RETURN_IF_ERROR(runHead(head, done));
-    FIRN_RETURN_IF_ERROR(sink(firstPosition + done, count, {logits, uint64_t{count} * model_->limits().vocab}));
+    FIRN_RETURN_IF_ERROR(sink(firstPosition + done, count, io().logits(count)));
     done += count;
   }
   return Status::ok();
 }
 
+Status Session::makeRoom() {
+  const uint32_t rows = model_->limits().kvRows;
+  if (!options_.contextShift || position_ < rows) return Status::ok();
+  return truncate(options_.keepRows, options_.keepRows + rows / 4);
+}
+
+Status Session::fullCache() const {
+  return resourceExhausted(concat("the cache is full: all ", model_->limits().kvRows,
+                                  " rows hold tokens; compile with a larger --min-response-len"));
+}
+
 Result<std::span<const float>> Session::decode(int32_t id) {
   FIRN_RETURN_IF_ERROR(checkIds({&id, 1}));
-  const uint32_t rows = model_->limits().kvRows;
-  if (options_.contextShift && position_ == rows) {
-    FIRN_RETURN_IF_ERROR(truncate(options_.keepRows, options_.keepRows + rows / 4));
-  }
+  FIRN_RETURN_IF_ERROR(makeRoom());
   const Variant* variant = model_->variants().generateFor(position_ + 1);
-  if (variant == nullptr) {
-    return resourceExhausted("the cache is full: all " + std::to_string(model_->limits().kvRows) +
-                             " rows hold tokens; compile with a larger --min-response-len");
-  }
+  if (variant == nullptr) return fullCache();
   const auto start = Clock::now();
   FIRN_RETURN_IF_ERROR(runStep({variant, position_, 1, true}, {&id, 1}));
   times_.decodeNanoseconds += nanosecondsSince(start);
   ++times_.decodeSteps;
-  return std::span<const float>(typed<float>(ioBytes_, offset_[at(SymbolKind::kLogits)]), model_->limits().vocab);
+  return io().logits();
 }
 
-runtime::SymbolBinding Session::io(SymbolKind kind, uint64_t skipBytes, uint64_t bytes) const {
-  return {ioBuffer_, offset_[at(kind)] + skipBytes, bytes};
+Status Session::submit(uint32_t entry, const runtime::Bindings& bindings) {
+  runtime::Device& device = model_->device();
+  FIRN_RETURN_IF_ERROR(device.bind(model_->program(), entry, bindings));
+  FIRN_RETURN_IF_ERROR(device.submit(model_->program(), entry));
+  return device.wait();
 }
 
 Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
   const uint32_t rows = step.variant->rows;
-  auto* idInput = typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kIds)]);
-  auto* positions = typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kPositions)]);
-  auto* mask = typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]);
+  StepIo& io = this->io();
+  auto* idInput = io.at<int32_t>(SymbolKind::kIds);
+  auto* positions = io.at<int32_t>(SymbolKind::kPositions);
   std::fill(std::copy(ids.begin(), ids.end(), idInput), idInput + rows, 0);
   for (uint32_t i = 0; i < rows; ++i) positions[i] = i < step.valid ? static_cast<int32_t>(step.row0 + i) : 0;
-  *typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kValid)]) = static_cast<int32_t>(step.valid);
-  *typed<int32_t>(ioBytes_, offset_[at(SymbolKind::kRow0)]) = static_cast<int32_t>(step.row0);
-  std::memset(mask + step.row0, 1, step.valid);
+  *io.at<int32_t>(SymbolKind::kValid) = static_cast<int32_t>(step.valid);
+  *io.at<int32_t>(SymbolKind::kRow0) = static_cast<int32_t>(step.row0);
+  std::memset(&mask_[step.row0], 1, step.valid);
 
   runtime::Bindings bindings;
-  bindings[at(SymbolKind::kIds)] = io(SymbolKind::kIds, 0, uint64_t{rows} * sizeof(int32_t));
-  bindings[at(SymbolKind::kPositions)] = io(SymbolKind::kPositions, 0, uint64_t{rows} * sizeof(int32_t));
-  bindings[at(SymbolKind::kValid)] = io(SymbolKind::kValid, 0, sizeof(int32_t));
-  bindings[at(SymbolKind::kRow0)] = io(SymbolKind::kRow0, 0, sizeof(int32_t));
-  bindings[at(SymbolKind::kMask)] = io(SymbolKind::kMask, 0, step.variant->context);
-  bindings[at(SymbolKind::kKv)] = {cacheBuffer_, 0, cache_.size()};
+  bindings[at(SymbolKind::kIds)] = io.binding(SymbolKind::kIds, uint64_t{rows} * sizeof(int32_t));
+  bindings[at(SymbolKind::kPositions)] = io.binding(SymbolKind::kPositions, uint64_t{rows} * sizeof(int32_t));
+  bindings[at(SymbolKind::kValid)] = io.binding(SymbolKind::kValid, sizeof(int32_t));
+  bindings[at(SymbolKind::kRow0)] = io.binding(SymbolKind::kRow0, sizeof(int32_t));
+  bindings[at(SymbolKind::kMask)] = slot_.maskBinding(step.variant->context);
+  bindings[at(SymbolKind::kKv)] = slot_.cacheBinding();
   if (step.isGenerate) {
-    bindings[at(SymbolKind::kLogits)] = io(SymbolKind::kLogits, 0, uint64_t{model_->limits().vocab} * sizeof(float));
+    bindings[at(SymbolKind::kLogits)] = io.binding(SymbolKind::kLogits, io.logits().size_bytes());
   } else {
     bindings[at(SymbolKind::kHidden)] =
-        io(SymbolKind::kHidden, 0, uint64_t{rows} * model_->limits().embed * sizeof(float));
+        io.binding(SymbolKind::kHidden, uint64_t{rows} * model_->limits().embed * sizeof(float));
   }
-  runtime::Device& device = model_->device();
-  Status status = device.bind(model_->program(), step.variant->entry, bindings);
-  if (status.isOk()) status = device.submit(model_->program(), step.variant->entry);
-  if (status.isOk()) status = device.wait();
-  if (!status.isOk()) {
-    std::memset(mask + step.row0, 0, step.valid);  // rows that were not written stay invisible
+  if (Status status = submit(step.variant->entry, bindings); !status.isOk()) {
+    std::memset(&mask_[step.row0], 0, step.valid);  // rows that were not written stay invisible
     return status;
   }
-  if (exactTokens_ == position_) exactTokens_ += step.valid;
-  position_ += step.valid;
+  advance(ids, step.variant->weightBytes);
+  return Status::ok();
+}
+
+void Session::advance(std::span<const int32_t> ids, uint64_t weightBytes) {
+  const auto rows = static_cast<uint32_t>(ids.size());
+  if (exactTokens_ == position_) exactTokens_ += rows;
+  position_ += rows;
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   // Each row is written, and each step reads the valid ones.
-  times_.bytesMoved += step.variant->weightBytes + layout_.packedBytes(position_) + layout_.packedBytes(step.valid);
-  return Status::ok();
+  times_.bytesMoved += weightBytes + layout_.packedBytes(position_) + layout_.packedBytes(rows);
 }
 
 Status Session::runHead(const Variant& head, uint32_t firstRow) {
   const uint64_t rowBytes = uint64_t{model_->limits().embed} * sizeof(float);
   runtime::Bindings bindings;
-  bindings[at(SymbolKind::kHidden)] = io(SymbolKind::kHidden, firstRow * rowBytes, head.rows * rowBytes);
-  bindings[at(SymbolKind::kLogits)] =
-      io(SymbolKind::kLogits, 0, uint64_t{head.rows} * model_->limits().vocab * sizeof(float));
-  runtime::Device& device = model_->device();
-  FIRN_RETURN_IF_ERROR(device.bind(model_->program(), head.entry, bindings));
-  FIRN_RETURN_IF_ERROR(device.submit(model_->program(), head.entry));
+  bindings[at(SymbolKind::kHidden)] = io().binding(SymbolKind::kHidden, head.rows * rowBytes, firstRow * rowBytes);
+  bindings[at(SymbolKind::kLogits)] = io().binding(SymbolKind::kLogits, io().logits(head.rows).size_bytes());
   times_.bytesMoved += head.weightBytes;
-  return device.wait();
+  return submit(head.entry, bindings);
 }
 
 Status Session::rewind(uint32_t tokens) {
@@ -297,7 +270,7 @@ Status Session::rewind(uint32_t tokens) {
     return outOfRange("cannot rewind to " + std::to_string(tokens) + " tokens: the session holds " +
                       std::to_string(position_));
   }
-  std::memset(typed<uint8_t>(ioBytes_, offset_[at(SymbolKind::kMask)]) + tokens, 0, position_ - tokens);
+  std::fill(mask_.begin() + tokens, mask_.begin() + position_, uint8_t{0});
   position_ = tokens;
   exactTokens_ = std::min(exactTokens_, tokens);
   ids_.resize(tokens);
@@ -305,7 +278,8 @@ Status Session::rewind(uint32_t tokens) {
 }
 
 Result<std::unique_ptr<Session>> Session::fork() const {
-  FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy, create(model_, options_));
+  FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy,
+                        sharesPool_ ? create(slot_.pool(), options_) : create(model_, options_));
   copy->preparePages(position_);
   layout_.copy(cache_, position_, copy->cache_);
   copy->adopt(ids_, exactTokens_);

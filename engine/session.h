@@ -12,6 +12,7 @@
 #include "engine/kv_rows.h"
 #include "engine/model.h"
 #include "engine/prefill_plan.h"
+#include "engine/slot_pool.h"
 #include "engine/stage_times.h"
 
 namespace firn::engine {
@@ -24,9 +25,12 @@ struct SessionOptions {
   uint32_t keepRows = 4;  ///< the first rows, which a shift never drops (attention sinks); below T - T / 4
 };
 
-/// KV cache, inputs and outputs of one conversation, all allocated at creation; nothing is allocated by decode(). Every
-/// step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run at a
-/// time. Keeps its model alive.
+/// A slot of a pool and what its rows hold; all memory is there at creation, and nothing is allocated by decode().
+/// Every step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run
+/// at a time. Keeps its model and pool alive.
+///
+/// Sessions of one pool share its inputs and outputs: logits are valid until the next call of any of them. A session
+/// made without a pool has one of its own, of one slot.
 ///
 /// A session knows the id of every token in its cache. A row is *exact* when it is what a fresh session would compute
 /// for the same ids, and *derived* when it, or a row it has seen, was computed while it saw tokens that are gone. The
@@ -36,7 +40,9 @@ class Session {
   /// resource_exhausted when the device refuses the memory. With a context shift: invalid_argument (keepRows too
   /// large), unsupported (a model whose keys cannot be turned, see truncate).
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<Model> model, const SessionOptions& options = {});
-  ~Session();
+  /// In a free slot of `pool`; resource_exhausted when there is none.
+  static Result<std::unique_ptr<Session>> create(const std::shared_ptr<SlotPool>& pool,
+                                                 const SessionOptions& options = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -76,6 +82,14 @@ class Session {
   /// for.
   Result<std::span<const float>> decode(int32_t id);
 
+  /// decode() of several sessions of one pool in one step: ids[i] for sessions[i]. Returns the logits f32[n, vocab],
+  /// valid until the next call of any of them; the bits are those of lone steps. As many sessions as the largest batch
+  /// of the blob has rows (1 when it has none); invalid_argument, before any work: more than that, or not distinct
+  /// sessions of one pool with one id each. Other errors as of decode, with the number of the session; then no session
+  /// has changed, but for context shifts.
+  static Result<std::span<const float>> decodeTogether(std::span<Session* const> sessions,
+                                                       std::span<const int32_t> ids);
+
   /// Tokens in the cache.
   uint32_t position() const { return position_; }
   /// Their ids, i32[position()]; valid until the next call.
@@ -91,8 +105,9 @@ class Session {
   /// any model allows.
   Status truncate(uint32_t first, uint32_t last);
 
-  /// A second session with the same content, its rows copied once; each goes its own way from there.
-  /// resource_exhausted when the device refuses the memory.
+  /// A second session with the same content, its rows copied once; each goes its own way from there. It takes a free
+  /// slot of the pool (resource_exhausted: there is none), or memory of its own when this one has no pool to share
+  /// (resource_exhausted: the device refuses).
   Result<std::unique_ptr<Session>> fork() const;
 
   /// Writes ids, valid rows and what they depend on to `path` (docs/snapshot_format.md), in whole or not at all.
@@ -107,18 +122,16 @@ class Session {
 
   /// The whole cache, as KvLayout says. For snapshots and tests; rows at or beyond position() may hold
   /// anything.
-  std::span<std::byte> cache() const { return cache_; }
+  std::span<std::byte> cache() const { return slot_.cache(); }
   /// Of the last prompt (by prompt() or prefill()) and the steps since; valid until the next call.
   const StageTimes& times() const { return times_; }
   const SessionOptions& options() const { return options_; }
   const Model& model() const { return *model_; }
 
  private:
-  Session(std::shared_ptr<Model> model, const SessionOptions& options)
-      : model_(std::move(model)), options_(options), turn_(model_->blob().header().headDim) {}
+  Session(KvSlot slot, const SessionOptions& options);
   Status checkOptions() const;
   Status checkTurns() const;
-  Status allocate();
   /// Chooses the pages of the cache before rows up to `rows` are written.
   void preparePages(uint32_t rows);
   /// The rows of the first ids.size() tokens are in the cache: makes mask, position and ids say so.
@@ -129,24 +142,28 @@ class Session {
   Status checkIds(std::span<const int32_t> ids) const;
   Status checkPrompt(std::span<const int32_t> ids, uint32_t past) const;
   Status runStep(const PlanStep& step, std::span<const int32_t> ids);
+  /// The batch step of `sessions`, by this one, which is one of them; none has advanced yet.
+  Status runTogether(const Variant& variant, std::span<Session* const> sessions, std::span<const int32_t> ids);
+  /// Drops what a shift drops when the cache is full.
+  Status makeRoom();
+  /// resource_exhausted.
+  Status fullCache() const;
+  /// The rows of `ids` have been written behind the others by a step that read `weightBytes` for this session.
+  void advance(std::span<const int32_t> ids, uint64_t weightBytes);
   /// Logits of the hidden rows from `firstRow` on, as many as the head has: a head always computes all its rows.
   Status runHead(const Variant& head, uint32_t firstRow);
   Status headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSink& sink);
-  runtime::SymbolBinding io(blob::SymbolKind kind, uint64_t skipBytes, uint64_t bytes) const;
+  Status submit(uint32_t entry, const runtime::Bindings& bindings);
+  StepIo& io() const { return slot_.pool()->io(); }
 
   std::shared_ptr<Model> model_;
   SessionOptions options_;
-  RopeTurn turn_;
-  runtime::BufferId cacheBuffer_{};
-  runtime::BufferId ioBuffer_{};
-  bool hasCache_ = false;
-  bool hasIo_ = false;
-  bool hasSmallPages_ = false;  ///< of the cache
+  KvSlot slot_;
   std::span<std::byte> cache_;
-  std::span<std::byte> ioBytes_;
-  std::array<uint64_t, blob::kSymbolKinds> offset_{};  ///< of each input and output in the io buffer
-  uint32_t maxRows_ = 1;                               ///< rows of the largest chunk
-  uint32_t maxHeadRows_ = 1;                           ///< rows of the largest head
+  std::span<uint8_t> mask_;
+  bool sharesPool_ = true;
+  bool hasSmallPages_ = false;  ///< of the cache
+  RopeTurn turn_;
   KvLayout layout_;
   StageTimes times_;
   uint32_t position_ = 0;

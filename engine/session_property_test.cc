@@ -2,6 +2,7 @@
 // nothing: the logits are the same bits. FIRN_SEQUENCES says how many sequences (default 40 per device and KV type).
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -12,7 +13,8 @@ namespace firn::engine {
 namespace {
 
 using Ids = std::vector<int32_t>;
-constexpr uint32_t kSteps = 12;  ///< operations of a sequence
+constexpr uint32_t kSteps = 12;    ///< operations of a sequence
+constexpr uint32_t kSessions = 4;  ///< of a sequence, at most
 
 uint32_t sequences() {
   const char* text = std::getenv("FIRN_SEQUENCES");
@@ -27,15 +29,17 @@ struct Tracked {
 
 class Sequence {
  public:
-  Sequence(std::shared_ptr<Model> model, Session& oracle, uint32_t seed, std::string path)
-      : model_(std::move(model)), oracle_(oracle), random_(seed), path_(std::move(path)) {
-    sessions_.push_back({sessionOf(model_), {}});
+  Sequence(const std::shared_ptr<SlotPool>& pool, Session& oracle, uint32_t seed, std::string path)
+      : oracle_(oracle), random_(seed), path_(std::move(path)) {
+    auto session = Session::create(pool);
+    EXPECT_TRUE(session.isOk()) << session.status().toString();
+    sessions_.push_back({*std::move(session), {}});
   }
 
   void run() {
     for (uint32_t step = 0; step < kSteps && !testing::Test::HasFailure(); ++step) {
       Tracked& tracked = sessions_[below(static_cast<uint32_t>(sessions_.size()))];
-      switch (below(8)) {
+      switch (below(11)) {
         case 0: append(tracked); break;
         case 1:
         case 2: decode(tracked); break;
@@ -43,6 +47,9 @@ class Sequence {
         case 4: fork(tracked); break;
         case 5: save(tracked); break;
         case 6: load(tracked); break;
+        case 7:
+        case 8: decodeTogether(); break;
+        case 9: cancel(tracked); break;
         default: prompt(tracked); break;
       }
     }
@@ -90,19 +97,58 @@ class Sequence {
       if (left == 1) expectLogits(tracked, *logits);
     }
   }
+  /// Some of the sessions, in any order, a few steps.
+  void decodeTogether() {
+    std::vector<Tracked*> members;
+    for (Tracked& tracked : sessions_) members.push_back(&tracked);
+    std::ranges::shuffle(members, random_);
+    members.resize(1 + below(static_cast<uint32_t>(members.size())));
+    for (uint32_t left = 1 + below(10); left > 0; --left) {
+      std::erase_if(members, [](const Tracked* tracked) { return tracked->ids.size() == cts::kKvRows; });
+      if (members.empty()) return;
+      std::vector<Session*> sessions;
+      const Ids ids = some(static_cast<uint32_t>(members.size()));
+      for (size_t i = 0; i < members.size(); ++i) {
+        sessions.push_back(members[i]->session.get());
+        members[i]->ids.push_back(ids[i]);
+      }
+      const auto logits = Session::decodeTogether(sessions, ids);
+      ASSERT_TRUE(logits.isOk()) << logits.status().toString();
+      if (left != 1) continue;
+      for (size_t i = 0; i < members.size(); ++i) {
+        expectLogits(*members[i], logits->subspan(i * cts::kVocab, cts::kVocab));
+      }
+    }
+  }
+  /// A prompt that is cancelled somewhere, or not: what it leaves is a prefix of it.
+  void cancel(Tracked& tracked) {
+    const Ids ids = some(1 + below(kMaxPrompt));
+    uint32_t chunks = below(4);
+    const auto result = tracked.session->prompt(ids, {.progress = [&](uint32_t, uint32_t) { return chunks-- > 0; }});
+    ASSERT_TRUE(result.isOk() || result.status().code() == Code::kCancelled) << result.status().toString();
+    const auto left = tracked.session->ids();
+    ASSERT_TRUE(std::equal(left.begin(), left.end(), ids.begin(), ids.begin() + std::min(left.size(), ids.size())));
+    tracked.ids.assign(left.begin(), left.end());
+    if (result.isOk()) {
+      expectLogits(tracked, result->logits);
+    } else {
+      decode(tracked);
+    }
+  }
   void rewind(Tracked& tracked) {
     const uint32_t kept = below(static_cast<uint32_t>(tracked.ids.size()) + 1);
     ASSERT_TRUE(tracked.session->rewind(kept).isOk());
     tracked.ids.resize(kept);
   }
   void fork(Tracked& tracked) {
+    // The pool has a slot more than there are sessions: the one that a fork takes the place of is still there.
     auto copy = tracked.session->fork();
-    ASSERT_TRUE(copy.isOk());
+    ASSERT_TRUE(copy.isOk()) << copy.status().toString();
     Tracked forked{*std::move(copy), tracked.ids};
-    if (sessions_.size() < 3) {
+    if (sessions_.size() < kSessions) {
       sessions_.push_back(std::move(forked));
     } else {
-      sessions_[below(3)] = std::move(forked);
+      sessions_[below(kSessions)] = std::move(forked);
     }
   }
   void save(Tracked& tracked) {
@@ -133,7 +179,6 @@ class Sequence {
     expectLogits(tracked, result->logits);
   }
 
-  std::shared_ptr<Model> model_;
   Session& oracle_;
   std::mt19937 random_;
   std::string path_;
@@ -145,14 +190,16 @@ class Sequence {
 class SessionPropertyTest : public SessionTest {};
 
 TEST_P(SessionPropertyTest, EverySequenceGivesTheBitsOfAFreshSession) {
-  const auto model = openTiny(GetParam());
+  const auto pool = SlotPool::create(openTiny(GetParam()), kSessions + 1);
+  ASSERT_TRUE(pool.isOk()) << pool.status().toString();
   const auto oracle = open();  // of another model: nothing is shared
   const std::string path =
       (std::filesystem::temp_directory_path() / ("firn_property_" + std::to_string(getpid()))).string();
   for (uint32_t seed = 1; seed <= sequences(); ++seed) {
     SCOPED_TRACE("sequence " + std::to_string(seed));
-    Sequence(model, *oracle, seed, path).run();
+    Sequence(*pool, *oracle, seed, path).run();
     if (HasFatalFailure()) break;
+    ASSERT_EQ((*pool)->freeSlots(), kSessions + 1) << "a slot was lost";
   }
   std::filesystem::remove(path);
 }

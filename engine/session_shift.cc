@@ -51,8 +51,7 @@ Status Session::truncate(uint32_t first, uint32_t last) {
   }
   ids_.erase(ids_.begin() + first, ids_.begin() + last);
   exactTokens_ = std::min(exactTokens_, first);
-  const uint64_t mask = offset_[static_cast<size_t>(blob::SymbolKind::kMask)];
-  std::memset(ioBytes_.data() + mask + first + moved, 0, last - first);
+  std::memset(&mask_[first + moved], 0, last - first);
   position_ = first + moved;
   return Status::ok();
 }

@@ -1,4 +1,5 @@
 // firn bench: prefill and decode speed of a model on this machine, with the memory's limit beside it.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -13,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
+#include "tools/session_bench.h"
 
 namespace firn::tools {
 namespace {
@@ -23,6 +25,7 @@ struct BenchOptions {
   ModelChoice model;
   uint32_t promptTokens = 512;
   uint32_t decodeTokens = 128;
+  std::vector<uint32_t> sessions;  ///< empty: only one
   bool json = false;
 };
 
@@ -71,7 +74,13 @@ Status checkSizes(const BenchOptions& options, const engine::ModelLimits& limits
   return Status::ok();
 }
 
-Status bench(const BenchOptions& options) {
+Status bench(BenchOptions options) {
+  // For a GGUF: a step of up to the largest number of sessions asked for.
+  for (const uint32_t rows : {2U, 4U, 8U}) {
+    if (std::ranges::any_of(options.sessions, [&](uint32_t sessions) { return sessions > rows / 2; })) {
+      options.model.compile.batches.push_back(rows);
+    }
+  }
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
   const engine::ModelLimits& limits = open.model->limits();
   FIRN_RETURN_IF_ERROR(checkSizes(options, limits));
@@ -97,15 +106,20 @@ Status bench(const BenchOptions& options) {
                                ? options.model.compile.threads
                                : std::min<uint32_t>(blob.ident().lanes, static_cast<uint32_t>(allowedCpus().size()));
   const double bandwidth = measureReadBandwidth(threads);
+  FIRN_ASSIGN_OR_RETURN(const std::vector<SessionRate> together,
+                        benchSessions(open.model, options.sessions, shortPrompt, answer));
   if (options.json) {
-    const nlohmann::ordered_json object = {{"prefill_tok_s", prefillRate},
-                                           {"decode_tok_s", decodeRate},
-                                           {"load_ms", open.loadMs},
-                                           {"weights_bytes", weights},
-                                           {"memory_bytes", open.model->memoryBytes()},
-                                           {"threads", threads},
-                                           {"probe_bytes_per_s", bandwidth},
-                                           {"decode_bound_tok_s", bandwidth / static_cast<double>(weights)}};
+    nlohmann::ordered_json object = {{"prefill_tok_s", prefillRate},
+                                     {"decode_tok_s", decodeRate},
+                                     {"load_ms", open.loadMs},
+                                     {"weights_bytes", weights},
+                                     {"memory_bytes", open.model->memoryBytes()},
+                                     {"threads", threads},
+                                     {"probe_bytes_per_s", bandwidth},
+                                     {"decode_bound_tok_s", bandwidth / static_cast<double>(weights)}};
+    for (const SessionRate& rate : together) {
+      object["sessions"].push_back({{"sessions", rate.sessions}, {"decode_tok_s", rate.tokensPerSecond}});
+    }
     std::cout << object.dump() << "\n";
     return Status::ok();
   }
@@ -115,6 +129,10 @@ Status bench(const BenchOptions& options) {
       "%%)\n",
       options.decodeTokens, decodeRate, decodeRate * static_cast<double>(weights) * 1e-9, bandwidth * 1e-9, threads,
       bandwidth > 0 ? 100 * decodeRate * static_cast<double>(weights) / bandwidth : 0);
+  for (const SessionRate& rate : together) {
+    std::printf("%u sessions: %.1f tokens/s in all, %.2f of one session; weights and cache are read at %.1f GB/s\n",
+                rate.sessions, rate.tokensPerSecond, rate.tokensPerSecond / decodeRate, rate.bytesPerSecond * 1e-9);
+  }
   std::printf("load %.1f ms; weights %.1f MB; cache and scratch %.1f MB\n", open.loadMs,
               static_cast<double>(weights) * 1e-6, static_cast<double>(open.model->memoryBytes()) * 1e-6);
   return Status::ok();
@@ -128,6 +146,8 @@ void addBenchCommand(CLI::App& app, Action& action) {
   options->model.addTo(*command);
   addNumber(*command, "--prompt-tokens", options->promptTokens, "Tokens of the prompt (default: 512)", {1, 1 << 20});
   addNumber(*command, "--decode-tokens", options->decodeTokens, "Tokens to generate (default: 128)", {1, 1 << 20});
+  addNumberList(*command, "--sessions", options->sessions,
+                "Measure too so many sessions that decode in one step (up to 8 each)", {1, 8});
   command->add_flag("--json", options->json, "Print one JSON object");
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }

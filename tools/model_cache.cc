@@ -64,6 +64,7 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
                                 choice.minResponseLen,
                                 joined(choice.prefillChunks),
                                 joined(choice.contexts),
+                                joined(choice.batches),
                                 lanesOf(choice),
                                 compiler::compilerId()};
   const std::string text = parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -83,6 +84,7 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   add("--min-response-len", std::to_string(choice.minResponseLen));
   add("--prefill-chunks", joined(choice.prefillChunks));
   add("--contexts", joined(choice.contexts));
+  add("--batch", joined(choice.batches));
   return arguments;
 }
 

@@ -18,6 +18,7 @@ struct CompileChoice {
   uint32_t minResponseLen = 0;
   std::vector<uint32_t> prefillChunks;
   std::vector<uint32_t> contexts;
+  std::vector<uint32_t> batches;
   uint32_t threads = 0;  ///< lanes; 0: the CPUs of this process
 };
 

@@ -1,0 +1,53 @@
+#include "engine/step_io.h"
+
+#include <algorithm>
+
+#include "base/align.h"
+
+namespace firn::engine {
+namespace {
+
+/// Bytes of each symbol in the largest entry that has it.
+std::array<uint64_t, blob::kSymbolKinds> largestSymbols(const Model& model) {
+  const ModelLimits& limits = model.limits();
+  const VariantTable& variants = model.variants();
+  const uint64_t chunkRows = variants.chunks().empty() ? 1 : variants.chunks().back();
+  const uint64_t batchRows = variants.batches().empty() ? 1 : variants.batches().back();
+  const uint64_t headRows = variants.heads().back().rows;
+  std::array<uint64_t, blob::kSymbolKinds> bytes{};
+  const auto at = [&](blob::SymbolKind kind) -> uint64_t& { return bytes[static_cast<size_t>(kind)]; };
+  using blob::SymbolKind;
+  at(SymbolKind::kIds) = std::max(chunkRows, batchRows) * sizeof(int32_t);
+  at(SymbolKind::kPositions) = std::max(chunkRows, batchRows) * sizeof(int32_t);
+  at(SymbolKind::kValid) = sizeof(int32_t);
+  at(SymbolKind::kRow0) = batchRows * sizeof(int32_t);
+  at(SymbolKind::kMask) = variants.batches().empty() ? 0 : batchRows * limits.kvRows;
+  // A head reads whole rows of its size: room for a last block that starts at the last row.
+  at(SymbolKind::kHidden) = (chunkRows + headRows) * limits.embed * sizeof(float);
+  at(SymbolKind::kLogits) = std::max(headRows, batchRows) * limits.vocab * sizeof(float);
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StepIo>> StepIo::create(std::shared_ptr<Model> model) {
+  std::unique_ptr<StepIo> io(new StepIo(std::move(model)));
+  const auto bytes = largestSymbols(*io->model_);
+  uint64_t total = 0;
+  for (size_t kind = 0; kind < bytes.size(); ++kind) {
+    io->offset_[kind] = total;
+    total += roundUp(bytes[kind], blob::kTensorAlignment);
+  }
+  runtime::Device& device = io->model_->device();
+  FIRN_ASSIGN_OR_RETURN(io->buffer_, device.alloc(total));
+  io->hasBuffer_ = true;
+  FIRN_ASSIGN_OR_RETURN(io->bytes_, device.map(io->buffer_));
+  return io;
+}
+
+StepIo::~StepIo() {
+  // A device that fails to free has been closed, and then it has freed everything.
+  if (hasBuffer_) static_cast<void>(model_->device().free(buffer_));
+}
+
+}  // namespace firn::engine
