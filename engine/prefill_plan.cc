@@ -29,7 +29,8 @@ void relax(std::vector<Reached>& best, uint32_t from, const PlanStep& step) {
 
 }  // namespace
 
-Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uint32_t tokens, uint32_t kvRows) {
+Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uint32_t tokens, uint32_t kvRows,
+                                uint64_t maxPicoseconds) {
   if (tokens == 0) return invalidArgument("a plan needs at least one token");
   if (row0 > kvRows || tokens > kvRows - row0) {
     return outOfRange("rows " + std::to_string(row0) + " to " + std::to_string(uint64_t{row0} + tokens) +
@@ -43,7 +44,8 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
       if (chunk > kvRows - row) break;
       const uint32_t valid = std::min(chunk, tokens - done);
       // The context must hold the whole chunk: a device of fixed size also touches the rows beyond the valid ones.
-      if (const Variant* v = variants.prefillFor(chunk, row + chunk)) relax(best, done, {v, row, valid, false});
+      const Variant* v = variants.prefillFor(chunk, row + chunk);
+      if (v != nullptr && v->cost <= maxPicoseconds) relax(best, done, {v, row, valid, false});
     }
     if (const Variant* v = variants.generateFor(row + 1)) relax(best, done, {v, row, 1, true});
   }

@@ -26,6 +26,8 @@ struct PrefillPlan {
 /// Covers `tokens` >= 1 tokens that go to rows [row0, row0 + tokens) of a cache of `kvRows` rows. A chunk of m is used
 /// only where row0 + m <= kvRows; generate counts as a chunk of one. Shortest path over the positions, O(tokens x
 /// variants x chunk sizes) time, O(tokens) memory. out_of_range when the rows do not exist.
-Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uint32_t tokens, uint32_t kvRows);
+/// Chunks that are predicted to take more than `maxPicoseconds` are not used; a generate step always may be.
+Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uint32_t tokens, uint32_t kvRows,
+                                uint64_t maxPicoseconds = UINT64_MAX);
 
 }  // namespace firn::engine

@@ -107,9 +107,9 @@ uint32_t Session::restore(std::span<const int32_t> ids, uint32_t cached, PrefixS
   return match.tokens;
 }
 
-Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const PromptOptions& options) {
+Result<uint32_t> Session::reuse(std::span<const int32_t> ids, PrefixStore* prefixes) {
   FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0));
-  if (options.prefixes != nullptr && &options.prefixes->model() != model_.get()) {
+  if (prefixes != nullptr && &prefixes->model() != model_.get()) {
     return invalidArgument("the prefix store is of another model than the session");
   }
   const auto start = Clock::now();
@@ -121,8 +121,13 @@ Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const Pr
   auto cached = static_cast<uint32_t>(std::mismatch(matched.begin(), matched.end(), exact.begin(), exact.end()).first -
                                       matched.begin());
   FIRN_RETURN_IF_ERROR(rewind(cached));
-  if (options.prefixes != nullptr) cached = restore(matched, cached, *options.prefixes);
+  if (prefixes != nullptr) cached = restore(matched, cached, *prefixes);
   times_.planNanoseconds = nanosecondsSince(start);
+  return cached;
+}
+
+Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const PromptOptions& options) {
+  FIRN_ASSIGN_OR_RETURN(const uint32_t cached, reuse(ids, options.prefixes));
   FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, append(ids.subspan(cached), options.progress));
   return Prompted{logits, cached};
 }
@@ -144,16 +149,39 @@ Result<std::span<const float>> Session::append(std::span<const int32_t> ids, con
     if (progress && !progress(step.row0 - start, static_cast<uint32_t>(ids.size()))) {
       return cancelled("the prompt was cancelled after " + std::to_string(step.row0 - start) + " tokens");
     }
-    const auto stepStart = Clock::now();
-    FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
-    times_.chunks.push_back(
-        {step.variant->entry, step.row0, step.valid, step.variant->cost, nanosecondsSince(stepStart)});
+    FIRN_RETURN_IF_ERROR(runChunk(step, ids.subspan(step.row0 - start, step.valid)));
   }
-  const PlanStep& last = plan.steps.back();
-  if (!last.isGenerate) {
-    const auto headStart = Clock::now();
-    FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), last.valid - 1));
-    times_.headNanoseconds = nanosecondsSince(headStart);
+  return lastLogits(plan.steps.back());
+}
+
+Result<Session::Chunk> Session::appendChunk(std::span<const int32_t> ids, uint64_t maxPicoseconds) {
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
+  const auto start = Clock::now();
+  const VariantTable& variants = model_->variants();
+  const uint64_t head = std::min(maxPicoseconds, variants.heads().front().cost);
+  const auto count = static_cast<uint32_t>(ids.size());
+  FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan,
+                        planPrefill(variants, position_, count, model_->limits().kvRows, maxPicoseconds - head));
+  times_.planNanoseconds += nanosecondsSince(start);
+  const PlanStep& step = plan.steps.front();
+  FIRN_RETURN_IF_ERROR(runChunk(step, ids.first(step.valid)));
+  if (step.valid < count) return Chunk{.tokens = step.valid};
+  FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, lastLogits(step));
+  return Chunk{.tokens = step.valid, .logits = logits};
+}
+
+Status Session::runChunk(const PlanStep& step, std::span<const int32_t> ids) {
+  const auto start = Clock::now();
+  FIRN_RETURN_IF_ERROR(runStep(step, ids));
+  times_.chunks.push_back({step.variant->entry, step.row0, step.valid, step.variant->cost, nanosecondsSince(start)});
+  return Status::ok();
+}
+
+Result<std::span<const float>> Session::lastLogits(const PlanStep& step) {
+  if (!step.isGenerate) {
+    const auto start = Clock::now();
+    FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), step.valid - 1));
+    times_.headNanoseconds = nanosecondsSince(start);
   }
   return io().logits();
 }

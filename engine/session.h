@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -74,6 +75,20 @@ class Session {
   /// vocabulary). cancelled: the tokens of the finished chunks stay.
   Result<std::span<const float>> prefill(std::span<const int32_t> ids, const Progress& progress = {});
 
+  /// The first part of prompt(), for a caller that does other work between chunks: the content becomes the longest
+  /// common prefix of the cached ids (or the store) and `ids`, and at most all but the last of them. Returns its
+  /// length; the rest is for appendChunk. Errors as of prompt.
+  Result<uint32_t> reuse(std::span<const int32_t> ids, PrefixStore* prefixes = nullptr);
+
+  /// What appendChunk did.
+  struct Chunk {
+    uint32_t tokens = 0;              ///< that were appended, at least 1
+    std::span<const float> logits{};  ///< f32[vocab] when these were all of them, else empty; valid as those of prefill
+  };
+  /// Appends the first of `ids` in one submission (and the head when none is left): the first step of the cheapest
+  /// cover by chunks that are predicted to take at most `maxPicoseconds`, head included. Errors as of prefill.
+  Result<Chunk> appendChunk(std::span<const int32_t> ids, uint64_t maxPicoseconds = UINT64_MAX);
+
   /// Appends `ids` as prefill does, and gives the logits of every position to `sink`, in order.
   Status evaluate(std::span<const int32_t> ids, const LogitsSink& sink);
 
@@ -125,6 +140,8 @@ class Session {
   std::span<std::byte> cache() const { return slot_.cache(); }
   /// Of the last prompt (by prompt() or prefill()) and the steps since; valid until the next call.
   const StageTimes& times() const { return times_; }
+  /// The same, and all times start from zero again.
+  StageTimes takeTimes() { return std::exchange(times_, {}); }
   const SessionOptions& options() const { return options_; }
   const Model& model() const { return *model_; }
 
@@ -141,6 +158,10 @@ class Session {
   uint32_t restore(std::span<const int32_t> ids, uint32_t cached, PrefixStore& prefixes);
   Status checkIds(std::span<const int32_t> ids) const;
   Status checkPrompt(std::span<const int32_t> ids, uint32_t past) const;
+  /// runStep, with its time.
+  Status runChunk(const PlanStep& step, std::span<const int32_t> ids);
+  /// The logits of the last token of a prompt, which `step` appended.
+  Result<std::span<const float>> lastLogits(const PlanStep& step);
   Status runStep(const PlanStep& step, std::span<const int32_t> ids);
   /// The batch step of `sessions`, by this one, which is one of them; none has advanced yet.
   Status runTogether(const Variant& variant, std::span<Session* const> sessions, std::span<const int32_t> ids);

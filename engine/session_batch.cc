@@ -39,10 +39,11 @@ Result<std::span<const float>> Session::decodeTogether(std::span<Session* const>
     if (session.slot_.pool() != sessions[0]->slot_.pool() || std::ranges::count(sessions, &session) != 1) {
       return invalidArgument(concat("session ", i, " of a common step is there twice, or is of another pool"));
     }
-    const std::string place = concat("session ", i);
-    if (Status status = session.checkIds(ids.subspan(i, 1)); !status.isOk()) return status.withPlace(place);
-    if (Status status = session.makeRoom(); !status.isOk()) return status.withPlace(place);
-    if (session.position_ == session.model_->limits().kvRows) return session.fullCache().withPlace(place);
+    if (Status status = session.checkIds(ids.subspan(i, 1)); !status.isOk())
+      return status.withPlace(concat("session ", i));
+    if (Status status = session.makeRoom(); !status.isOk()) return status.withPlace(concat("session ", i));
+    if (session.position_ == session.model_->limits().kvRows)
+      return session.fullCache().withPlace(concat("session ", i));
     longest = std::max(longest, session.position_);
   }
   const VariantTable& variants = sessions[0]->model_->variants();

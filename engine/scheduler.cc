@@ -1,0 +1,131 @@
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/concat.h"
+#include "engine/scheduler_rounds.h"
+
+namespace firn::engine {
+namespace {
+
+constexpr uint32_t kMaxAnswers = 1024;
+
+}  // namespace
+
+void Ticket::cancel() { job_->isCancelled = true; }
+
+bool Ticket::isDone() const {
+  const std::lock_guard lock(job_->mutex);
+  return job_->result.has_value();
+}
+
+Result<Response> Ticket::wait() const {
+  std::unique_lock lock(job_->mutex);
+  job_->changed.wait(lock, [&] { return job_->result.has_value(); });
+  return *job_->result;
+}
+
+Scheduler::Scheduler(std::shared_ptr<Model> model, const SchedulerOptions& options)
+    : model_(std::move(model)), options_(options), freeSlots_(options.slots) {}
+
+Result<std::unique_ptr<Scheduler>> Scheduler::create(std::shared_ptr<Model> model, const SchedulerOptions& options) {
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(model), options));
+  FIRN_ASSIGN_OR_RETURN(scheduler->rounds_, SchedulerRounds::create(scheduler->model_, options));
+  try {
+    scheduler->thread_ = std::thread([self = scheduler.get()] { self->run(); });
+  } catch (const std::system_error& error) {
+    return resourceExhausted(concat("cannot start the stepping thread: ", error.what()));
+  }
+  return scheduler;
+}
+
+Scheduler::~Scheduler() {
+  {
+    const std::lock_guard lock(mutex_);
+    isStopping_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (rounds_ != nullptr) rounds_->cancelAll();
+  for (const std::shared_ptr<Job>& job : queue_) job->finish(std::move(job->response));
+}
+
+Status Scheduler::checkRequest(const Request& request) const {
+  const ModelLimits& limits = model_->limits();
+  if (request.prompt.empty()) return invalidArgument("the prompt has no tokens: give at least one");
+  if (!request.next) return invalidArgument("the request has no function that chooses tokens");
+  if (request.maxTokens == 0) return invalidArgument("the request is for no token; ask for at least one");
+  if (request.answers == 0 || request.answers > kMaxAnswers) {
+    return invalidArgument(concat("the request is for ", request.answers, " answers, expected 1 to ", kMaxAnswers));
+  }
+  if (request.prompt.size() > limits.maxPromptTokens) {
+    return outOfRange(concat("the prompt has ", request.prompt.size(), " tokens, the limit is ", limits.maxPromptTokens,
+                             " (max_prompt_len): shorten it or compile with a larger --max-prompt-len"));
+  }
+  for (const int32_t id : request.prompt) {
+    if (id >= 0 && static_cast<uint32_t>(id) < limits.vocab) continue;
+    return outOfRange(concat("the prompt has token id ", id, "; the vocabulary has ids 0 to ", limits.vocab - 1));
+  }
+  return Status::ok();
+}
+
+Result<Ticket> Scheduler::submit(Request request) {
+  FIRN_RETURN_IF_ERROR(checkRequest(request));
+  auto job = std::make_shared<Job>();
+  job->request = std::move(request);
+  job->response.answers.resize(job->request.answers);
+  job->submitted = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  dropCancelled();
+  // Those for whom a slot is free do not wait: the thread takes them when it comes round.
+  if (queue_.size() >= size_t{freeSlots_} + options_.queueLength) {
+    return resourceExhausted(concat(queue_.size(), " requests wait already, the queue has room for ",
+                                    options_.queueLength, "; try again later"));
+  }
+  queue_.push_back(job);
+  changed_.notify_all();
+  return Ticket(std::move(job));
+}
+
+SchedulerLoad Scheduler::load() const {
+  const std::lock_guard lock(mutex_);
+  return {.freeSlots = freeSlots_, .waiting = static_cast<uint32_t>(queue_.size())};
+}
+
+void Scheduler::dropCancelled() {
+  std::erase_if(queue_, [](const std::shared_ptr<Job>& job) {
+    const bool isCancelled = job->isCancelled;  // read once: it may become true at any time
+    if (isCancelled) job->finish(std::move(job->response));
+    return isCancelled;
+  });
+}
+
+std::optional<uint32_t> Scheduler::takeWork() {
+  std::unique_lock lock(mutex_);
+  // What ended gave its seats back: whoever waits comes before further answers of those at work.
+  freeSlots_ = rounds_->freeSeats();
+  changed_.wait(lock, [&] { return isStopping_ || !queue_.empty() || !rounds_->isIdle(); });
+  if (isStopping_) return std::nullopt;
+  dropCancelled();
+  while (!queue_.empty() && rounds_->freeSeats() > 0) {
+    const std::shared_ptr<Job> job = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    rounds_->start(job);
+    lock.lock();
+    freeSlots_ = rounds_->freeSeats();
+  }
+  lock.unlock();
+  rounds_->fillSeats();
+  lock.lock();
+  freeSlots_ = rounds_->freeSeats();
+  return static_cast<uint32_t>(queue_.size());
+}
+
+void Scheduler::run() {
+  while (const std::optional<uint32_t> waiting = takeWork()) rounds_->round(*waiting);
+}
+
+}  // namespace firn::engine
