@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kHugePageBytes = 2 << 20;
+constexpr uint64_t kMostBytes = 1ULL << 56;
 
 }  // namespace
 
@@ -41,16 +42,20 @@ Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<Model> model,
   if (slots == 0) return invalidArgument("a pool needs at least one slot");
   std::shared_ptr<SlotPool> pool(new SlotPool(std::move(model)));
   const blob::ProgramHeader& header = pool->model_->blob().header();
+  const auto tooMuch = [&] {
+    return resourceExhausted(concat(slots, " caches of ", header.kvBytes, " bytes each are more than any machine has"));
+  };
+  if (header.kvBytes > kMostBytes) return tooMuch();  // and what is rounded below stays within 64 bits
   pool->cacheBytes_ = roundUp(header.kvBytes, blob::kTensorAlignment);
   // Caches begin with a page, so that what a session tells the system about its pages is about them alone; those that
   // huge pages pay for begin with one of those.
   pool->firstCache_ = pool->cacheBytes_ < kHugePageBytes ? kPageBytes : kHugePageBytes;
-  pool->slotBytes_ = roundUp(pool->cacheBytes_ + roundUp(header.kvRows, blob::kTensorAlignment) + 2 * kGapBytes,
-                             pool->firstCache_);
+  pool->slotBytes_ =
+      roundUp(pool->cacheBytes_ + roundUp(header.kvRows, blob::kTensorAlignment) + 2 * kGapBytes, pool->firstCache_);
   uint64_t total = 0;
   if (__builtin_mul_overflow(pool->slotBytes_, uint64_t{slots}, &total) ||
       __builtin_add_overflow(total, pool->firstCache_, &total)) {
-    return resourceExhausted(concat(slots, " slots of ", pool->slotBytes_, " bytes each do not fit in 64 bits"));
+    return tooMuch();
   }
   runtime::Device& device = pool->model_->device();
   const auto buffer = device.alloc(total);
