@@ -1,10 +1,32 @@
 #include "blob/kv_part.h"
 
+#include <algorithm>
+#include <array>
+
 #include "blob/extent.h"
 
 namespace firn::blob {
 
-bool isKvType(DType type) { return type == DType::kF16 || type == DType::kI8 || type == DType::kF32; }
+namespace {
+
+constexpr std::array<DType, 3> kKvTypes = {DType::kF16, DType::kI8, DType::kF32};
+
+}  // namespace
+
+bool isKvType(DType type) { return std::ranges::find(kKvTypes, type) != kKvTypes.end(); }
+
+std::string kvTypeNames() {
+  std::string names;
+  for (const DType type : kKvTypes) names.append(names.empty() ? "" : ", ").append(dtypeInfo(type)->name);
+  return names;
+}
+
+std::optional<DType> kvTypeFromName(std::string_view name) {
+  for (const DType type : kKvTypes) {
+    if (dtypeInfo(type)->name == name) return type;
+  }
+  return std::nullopt;
+}
 
 std::optional<KvPart> KvPart::of(DType type, uint64_t kvHeads, uint64_t kvRows, uint64_t headDim) {
   if (!isKvType(type)) return std::nullopt;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/dtype.h"
 #include "blob/layout.h"
@@ -14,6 +16,10 @@ namespace firn::blob {
 
 /// f16, i8 or f32.
 bool isKvType(DType type);
+/// "f16, i8, f32".
+std::string kvTypeNames();
+/// The one of that name; nullopt for any other text.
+std::optional<DType> kvTypeFromName(std::string_view name);
 
 /// The K or the V of one layer.
 struct KvPart {

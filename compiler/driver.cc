@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/concat.h"
+#include "blob/kv_part.h"
 #include "blob/names.h"
 #include "blob/writer.h"
 #include "compiler/blob_emit/emit.h"
@@ -35,6 +36,9 @@ Status checkOptions(const CompileOptions& options) {
     std::string names;
     for (std::string_view phase : kPhases) names += concat(names.empty() ? "" : ", ", phase);
     return invalidArgument(concat("--stop-after is '", options.stopAfter, "', expected one of ", names));
+  }
+  if (options.kvType && !blob::isKvType(*options.kvType)) {
+    return invalidArgument(concat("the KV type is none of ", blob::kvTypeNames()));
   }
   for (uint32_t planes :
        {options.activationPlanes.attentionInputs, options.activationPlanes.head, options.activationPlanes.others}) {
@@ -111,6 +115,7 @@ class Compilation {
     report.entries = program.entries.size();
     report.bodies = program.bodies.size();
     report.tasks = program.tasks.size();
+    report.kvType = program.header.kvType;
     report.kvBytes = program.header.kvBytes;
     report.scratchBytes = program.header.scratchBytes;
     report.weightsBytes = program.header.weightsBytes;
@@ -150,7 +155,7 @@ class Compilation {
     if (phase == "lower") {
       const ActivationPlanes& planes = options_.activationPlanes;
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
-                                      planes.attentionInputs, planes.head, planes.others});
+                                      planes.attentionInputs, planes.head, planes.others, options_.kvType});
     }
     if (phase == "schedule") return passes::createSchedulePass();
     return nullptr;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ struct CompileOptions {
   /// Rows of batch entries, in which so many sessions take a step together: 1 (always there), 2, 4 or 8 each. Empty:
   /// none, since a single conversation has no use for them.
   std::vector<uint32_t> batches;
+  std::optional<DType> kvType;  ///< of the KV cache (blob/kv_part.h); nullopt: the target's own, f16 on cpu
   uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. A target may have a number of its own.
   ActivationPlanes activationPlanes;
   std::string stopAfter;                      ///< one of kPhases; empty: the last
@@ -65,6 +67,7 @@ struct CompileReport {
   uint64_t entries = 0;
   uint64_t bodies = 0;
   uint64_t tasks = 0;
+  DType kvType{};
   uint64_t kvBytes = 0;
   uint64_t scratchBytes = 0;
   uint64_t weightsBytes = 0;

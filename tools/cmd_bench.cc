@@ -25,11 +25,11 @@ struct BenchOptions {
   ModelChoice model;
   uint32_t promptTokens = 512;
   uint32_t decodeTokens = 128;
+  uint32_t depth = 16;             ///< tokens in the cache when decode begins
   std::vector<uint32_t> sessions;  ///< empty: only one
   bool json = false;
 };
 
-constexpr uint32_t kDecodeDepth = 16;  ///< tokens in the cache when decode begins
 constexpr uint32_t kWarmUpTokens = 8;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -49,7 +49,7 @@ Result<double> timePrefill(engine::Session& session, std::span<const int32_t> id
   return secondsSince(start);
 }
 
-/// Seconds of `ids.size()` decode steps from an almost empty cache.
+/// Seconds of `ids.size()` decode steps behind `prompt`.
 Result<double> timeDecode(engine::Session& session, std::span<const int32_t> prompt, std::span<const int32_t> ids) {
   FIRN_ASSIGN_OR_RETURN([[maybe_unused]] const double prefill, timePrefill(session, prompt));
   const Clock::time_point start = Clock::now();
@@ -67,9 +67,14 @@ Status checkSizes(const BenchOptions& options, const engine::ModelLimits& limits
                            " is above the model's limit of " + std::to_string(limits.maxPromptTokens) +
                            " (max_prompt_len)");
   }
-  if (options.decodeTokens > limits.kvRows - kDecodeDepth) {
+  if (options.depth > limits.maxPromptTokens) {
+    return invalidArgument("--depth " + std::to_string(options.depth) + " is above the model's limit of " +
+                           std::to_string(limits.maxPromptTokens) + " prompt tokens (max_prompt_len)");
+  }
+  if (options.decodeTokens > limits.kvRows - options.depth) {
     return invalidArgument("--decode-tokens " + std::to_string(options.decodeTokens) + " is above the " +
-                           std::to_string(limits.kvRows - kDecodeDepth) + " that fit in the cache");
+                           std::to_string(limits.kvRows - options.depth) + " that fit in the cache behind --depth " +
+                           std::to_string(options.depth));
   }
   return Status::ok();
 }
@@ -87,7 +92,7 @@ Status bench(BenchOptions options) {
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   genai::Pcg32 random(1);
   const auto prompt = randomIds(options.promptTokens, limits.vocab, random);
-  const auto shortPrompt = randomIds(std::min(kDecodeDepth, limits.maxPromptTokens), limits.vocab, random);
+  const auto shortPrompt = randomIds(options.depth, limits.vocab, random);
   const auto answer = randomIds(options.decodeTokens, limits.vocab, random);
 
   // Warm-up: the first pass pays for page faults and for waking the threads.
@@ -102,6 +107,7 @@ Status bench(BenchOptions options) {
   const double decodeRate = options.decodeTokens / decodeSeconds;
   const blob::Blob& blob = open.model->blob();
   const uint64_t weights = blob.header().weightsBytes;
+  const std::string kvType(dtypeInfo(blob.header().kvType)->name);
   const uint32_t threads = options.model.compile.threads != 0
                                ? options.model.compile.threads
                                : std::min<uint32_t>(blob.ident().lanes, static_cast<uint32_t>(allowedCpus().size()));
@@ -114,6 +120,8 @@ Status bench(BenchOptions options) {
                                      {"load_ms", open.loadMs},
                                      {"weights_bytes", weights},
                                      {"memory_bytes", open.model->memoryBytes()},
+                                     {"kv_type", kvType},
+                                     {"kv_bytes", blob.header().kvBytes},
                                      {"threads", threads},
                                      {"probe_bytes_per_s", bandwidth},
                                      {"decode_bound_tok_s", bandwidth / static_cast<double>(weights)}};
@@ -133,8 +141,9 @@ Status bench(BenchOptions options) {
     std::printf("%u sessions: %.1f tokens/s in all, %.2f of one session; weights and cache are read at %.1f GB/s\n",
                 rate.sessions, rate.tokensPerSecond, rate.tokensPerSecond / decodeRate, rate.bytesPerSecond * 1e-9);
   }
-  std::printf("load %.1f ms; weights %.1f MB; cache and scratch %.1f MB\n", open.loadMs,
-              static_cast<double>(weights) * 1e-6, static_cast<double>(open.model->memoryBytes()) * 1e-6);
+  std::printf("load %.1f ms; weights %.1f MB; cache %.1f MB (%s) and scratch %.1f MB\n", open.loadMs,
+              static_cast<double>(weights) * 1e-6, static_cast<double>(blob.header().kvBytes) * 1e-6, kvType.c_str(),
+              static_cast<double>(blob.header().scratchBytes) * 1e-6);
   return Status::ok();
 }
 
@@ -146,6 +155,7 @@ void addBenchCommand(CLI::App& app, Action& action) {
   options->model.addTo(*command);
   addNumber(*command, "--prompt-tokens", options->promptTokens, "Tokens of the prompt (default: 512)", {1, 1 << 20});
   addNumber(*command, "--decode-tokens", options->decodeTokens, "Tokens to generate (default: 128)", {1, 1 << 20});
+  addNumber(*command, "--depth", options->depth, "Tokens in the cache when decode begins (default: 16)", {1, 1 << 20});
   addNumberList(*command, "--sessions", options->sessions,
                 "Measure too so many sessions that decode in one step (up to 8 each)", {1, 8});
   command->add_flag("--json", options->json, "Print one JSON object");

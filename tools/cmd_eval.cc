@@ -29,6 +29,7 @@ struct LogitsOptions {
 struct EvalPerplexityOptions {
   ModelChoice model;
   std::string textFile;
+  std::string idsFile;  ///< instead of a text
   PerplexityOptions perplexity;
   std::optional<uint32_t> klWindows;
   bool json = false;
@@ -112,6 +113,7 @@ Result<std::unique_ptr<engine::Session>> openReference(const ModelChoice& model)
   if (blob) return std::unique_ptr<engine::Session>();
   ModelChoice choice = model;
   choice.compile.device = "reference";
+  choice.compile.kvType.clear();  // f32: the oracle rounds nothing
   choice.compile.threads = 1;
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(choice));
   return engine::Session::create(open.model);
@@ -138,13 +140,27 @@ void printPerplexity(const PerplexityResult& result, uint32_t window, bool json)
   }
 }
 
-Status evalPerplexity(EvalPerplexityOptions options) {
-  FIRN_ASSIGN_OR_RETURN(const std::string text, readText(options.textFile));
-  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+Result<std::vector<int32_t>> encode(const std::string& text, const OpenModel& open, const std::string& path) {
   const auto image = open.model->blob().tokenizer();
-  if (image.empty()) return unsupported(options.model.path + ": the model has no tokenizer that firn reads");
+  if (image.empty()) {
+    return unsupported(path + ": the model has no tokenizer that firn reads; give token ids with --ids");
+  }
   FIRN_ASSIGN_OR_RETURN(const genai::Tokenizer tokenizer, genai::Tokenizer::open(image));
-  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(text));
+  return tokenizer.encode(text);
+}
+
+Status evalPerplexity(EvalPerplexityOptions options) {
+  std::vector<int32_t> ids;
+  std::string text;
+  if (options.idsFile.empty()) {
+    FIRN_ASSIGN_OR_RETURN(text, readText(options.textFile));
+  } else {
+    FIRN_ASSIGN_OR_RETURN(ids, readIds(options.idsFile));
+  }
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  if (options.idsFile.empty()) {
+    FIRN_ASSIGN_OR_RETURN(ids, encode(text, open, options.model.path));
+  }
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   std::unique_ptr<engine::Session> reference;
   const bool isReference = open.model->blob().ident().target == blob::Target::kReference;
@@ -182,7 +198,10 @@ void addPerplexity(CLI::App& parent, Action& action) {
   CLI::App* command =
       parent.add_subcommand("perplexity", "Perplexity of a text, and KL divergence from the reference device");
   options->model.addTo(*command);
-  command->add_option("text", options->textFile, "The text file")->required();
+  CLI::Option_group* source = command->add_option_group("What is scored");
+  source->add_option("text", options->textFile, "The text file");
+  source->add_option("--ids", options->idsFile, "File with a JSON array of token ids, instead of a text");
+  source->require_option(1);
   addNumber(*command, "--window", options->perplexity.window,
             "Tokens of a window; the second half of each is scored (default: 512)", {4, 1 << 20});
   addNumber(*command, "--max-windows", options->perplexity.maxWindows, "Score only the first windows", {1, UINT32_MAX});

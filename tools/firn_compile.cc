@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quote.h"
+#include "blob/kv_part.h"
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "tools/command.h"
+#include "tools/kv_type_option.h"
 #include "tools/mapping_fault.h"
 #include "tools/number_option.h"
 #include "tools/progress_bar.h"
@@ -38,6 +40,10 @@ void describe(CLI::App& app, Request& request) {
   app.add_option("-o,--output", options.outputPath, "Blob to write (FILE.firn)");
   app.add_option("--device", options.target, "Device the blob is for: " + firn::blob::targetNames())
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--kv-type", [&options](const std::string& name) { options.kvType = firn::blob::kvTypeFromName(name); },
+         "Element type of the KV cache: " + firn::blob::kvTypeNames() + " (default: f16, for the reference device f32)")
+      ->check(firn::tools::kvTypeCheck());
   const NumberRange sizes = {1, UINT32_MAX};  // the driver knows the limits, and says them
   addNumber(app, "--max-prompt-len", options.maxPromptTokens,
             "Longest prompt in tokens, rounded up to 64 (default: 1024)", sizes);
@@ -73,6 +79,7 @@ void printJson(const Request& request, const CompileReport& report) {
                                  {"entries", report.entries},
                                  {"bodies", report.bodies},
                                  {"tasks", report.tasks},
+                                 {"kv_type", firn::dtypeInfo(report.kvType)->name},
                                  {"kv_bytes", report.kvBytes},
                                  {"scratch_bytes", report.scratchBytes},
                                  {"weights_bytes", report.weightsBytes},
@@ -85,11 +92,12 @@ void printSummary(const Request& request, const CompileReport& report) {
   constexpr double kMegabyte = 1e6;
   std::fprintf(stderr,
                "%s: %.1f MB (weights %.1f MB), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
-               "a run takes %.1f MB for the cache and %.1f MB of scratch\n",
+               "a run takes %.1f MB for the cache (%s) and %.1f MB of scratch\n",
                request.options.outputPath.c_str(), static_cast<double>(report.blobBytes) / kMegabyte,
                static_cast<double>(report.weightsBytes) / kMegabyte, static_cast<unsigned long long>(report.entries),
                static_cast<unsigned long long>(report.bodies), report.maxPromptTokens, report.minResponseTokens,
                report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(report.kvBytes) / kMegabyte,
+               std::string(firn::dtypeInfo(report.kvType)->name).c_str(),
                static_cast<double>(report.scratchBytes) / kMegabyte);
 }
 

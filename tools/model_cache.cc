@@ -62,6 +62,7 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
                                 deviceOf(choice),
                                 choice.maxPromptLen,
                                 choice.minResponseLen,
+                                choice.kvType,
                                 joined(choice.prefillChunks),
                                 joined(choice.contexts),
                                 joined(choice.batches),
@@ -82,6 +83,7 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   };
   add("--max-prompt-len", std::to_string(choice.maxPromptLen));
   add("--min-response-len", std::to_string(choice.minResponseLen));
+  add("--kv-type", choice.kvType);
   add("--prefill-chunks", joined(choice.prefillChunks));
   add("--contexts", joined(choice.contexts));
   add("--batch", joined(choice.batches));

@@ -16,6 +16,7 @@ struct CompileChoice {
   std::string device;  ///< empty: cpu
   uint32_t maxPromptLen = 0;
   uint32_t minResponseLen = 0;
+  std::string kvType;  ///< of the cache; empty: the device's own
   std::vector<uint32_t> prefillChunks;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> batches;

@@ -8,6 +8,7 @@
 #include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/import/import.h"
+#include "tools/kv_type_option.h"
 #include "tools/number_option.h"
 
 namespace firn::tools {
@@ -50,6 +51,10 @@ void ModelChoice::addTo(CLI::App& command) {
   addNumber(command, "--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)", {1, kMaxRows});
   addNumber(command, "--min-response-len", compile.minResponseLen, "Room for the answer in tokens (for a GGUF)",
             {1, kMaxRows});
+  command
+      .add_option("--kv-type", compile.kvType,
+                  "Element type of the KV cache: " + blob::kvTypeNames() + " (default: a blob's own, f16 on cpu)")
+      ->check(kvTypeCheck());
 }
 
 Result<bool> isBlob(const std::string& path) {
@@ -78,7 +83,13 @@ Result<OpenModel> openModel(const ModelChoice& choice) {
       return invalidArgument("--max-prompt-len and --min-response-len are fixed in a blob; give them to firn compile");
     }
     options.ladders = {choice.compile.prefillChunks, choice.compile.contexts};
-    return openBlob(choice.path, options);
+    FIRN_ASSIGN_OR_RETURN(OpenModel open, openBlob(choice.path, options));
+    const std::string kvType(dtypeInfo(open.model->blob().header().kvType)->name);
+    if (!choice.compile.kvType.empty() && choice.compile.kvType != kvType) {
+      return invalidArgument(choice.path + ": the blob's KV type is " + kvType + ", --kv-type is " +
+                             choice.compile.kvType + "; leave it out, or compile the model again with it");
+    }
+    return open;
   }
   FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile));
   options.device.clear();  // the blob was made for the one that was named

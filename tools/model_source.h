@@ -20,7 +20,8 @@ struct OpenModel {
   double loadMs = 0;      ///< time to map and check the blob and to load it on the device
 };
 
-/// The options `--device --threads --prefill-chunks --contexts --max-prompt-len --min-response-len` of a command.
+/// The options `--device --threads --prefill-chunks --contexts --max-prompt-len --min-response-len
+/// --kv-type` of a command.
 struct ModelChoice {
   std::string path;
   CompileChoice compile;

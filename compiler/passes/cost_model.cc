@@ -2,21 +2,30 @@
 
 #include <algorithm>
 
+#include "blob/task_op_rules.h"
+
 namespace firn::passes {
 namespace {
 
 /// Unpacking a panel of weights costs as much as this many rows of products with it, however many rows there are.
 constexpr double kUnpackRows = 2;
 
+/// The attribute of that name, which the op of `run` must have.
+mlir::Attribute attributeOf(task::RunOp run, llvm::StringRef name) {
+  const blob::TaskOpRule& rule = *blob::taskOpRule(*task::taskOpFromName(run.getOp()));
+  auto* found = llvm::find_if(rule.attrs, [&](const blob::NamedAttr& attr) { return attr.name == name.str(); });
+  return run.getValuesAttr()[static_cast<size_t>(found - rule.attrs.begin())];
+}
+
 /// Multiply-adds of attention, q.k and p.v. A chunk of m rows is the last of the context when its entry is well chosen,
-/// so its rows see context - m / 2 rows on average, or the window, which is the last attribute.
+/// so its rows see context - m / 2 rows on average, or the window.
 double attentionMacs(task::RunOp run, int64_t context) {
   if (!run.getOp().ends_with(".attention")) return 0;
   auto query = llvm::cast<task::OperandAttr>(run.getArgs()[0]);
   double elements = 1;
   for (int64_t dim : query.getDims()) elements *= static_cast<double>(dim);
   double seen = static_cast<double>(context) - static_cast<double>(query.getDims()[0] - 1) / 2;
-  auto window = static_cast<double>(llvm::cast<mlir::IntegerAttr>(run.getValuesAttr().getValue().back()).getInt());
+  auto window = static_cast<double>(llvm::cast<mlir::IntegerAttr>(attributeOf(run, "window")).getInt());
   if (window > 0) seen = std::min(seen, window);
   return 2 * elements * std::max(1.0, seen);
 }

@@ -1,4 +1,5 @@
 // Phase "lower": task_passes.h.
+#include "blob/kv_part.h"
 #include "blob/names.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/target/entry_lowering.h"
@@ -21,6 +22,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     attentionInputPlanes_ = options.attentionInputPlanes;
     headPlanes_ = options.headPlanes;
     otherPlanes_ = options.otherPlanes;
+    if (options.kvType) kvType_ = task::dtypeName(*options.kvType).str();
   }
 
   llvm::StringRef getArgument() const final { return "task-lower"; }
@@ -74,7 +76,12 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     if (!card) return module.emitError() << "task.lower_c1: the module has no complete " << graph::kModelAttr;
     shape.target = target.name().str();
     shape.lanes = target.lanes(lanes_);
-    shape.kvType = target.kvType;
+    std::optional<DType> kvType = kvType_.empty() ? target.kvType : blob::kvTypeFromName(kvType_.getValue());
+    if (!kvType) {
+      return module.emitError() << "task.lower_c2: the KV type is '" << kvType_ << "', expected one of "
+                                << blob::kvTypeNames();
+    }
+    shape.kvType = *kvType;
     shape.kvRows = cacheRows(module);
     shape.card = *card;
     bool given = maxPrompt_ != 0 || minResponse_ != 0;
@@ -96,6 +103,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   Option<int64_t> attentionInputPlanes_{*this, "attention-planes", llvm::cl::desc("int8 planes of q, k, v inputs"),
                                         llvm::cl::init(2)};
   Option<int64_t> headPlanes_{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
+  Option<std::string> kvType_{*this, "kv-type", llvm::cl::desc("element type of the KV cache"), llvm::cl::init("")};
   Option<int64_t> otherPlanes_{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/align.h"
+#include "blob/kv_part.h"
 #include "compiler/ir/task.h"
 #include "compiler/passes/cost_model.h"
 #include "compiler/passes/interval_allocator.h"
@@ -183,9 +184,8 @@ class Scheduler {
       return static_cast<uint64_t>(model.getAs<mlir::IntegerAttr>(key).getInt());
     };
     DType kvType = task::dtypeFromName(model.getAs<mlir::StringAttr>("kv_type").getValue()).value_or(DType::kF32);
-    uint64_t kvBytes =
-        dtypeBytes(kvType, 2 * number("layers") * number("kv_heads") * number("kv_rows") * number("head_dim"))
-            .value_or(0);
+    auto part = blob::KvPart::of(kvType, number("kv_heads"), number("kv_rows"), number("head_dim"));
+    uint64_t kvBytes = part ? 2 * number("layers") * part->bytes() : 0;
     auto attr = [&](llvm::StringRef key, uint64_t value) {
       return builder.getNamedAttr(key, builder.getI64IntegerAttr(static_cast<int64_t>(value)));
     };

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+
+#include "base/dtype.h"
 
 namespace mlir {
 class Pass;
@@ -18,6 +21,7 @@ struct LowerOptions {
   int64_t attentionInputPlanes = 2;  ///< int8 planes of the inputs of q, k, v; 1 or 2
   int64_t headPlanes = 2;            ///< of the input of the head
   int64_t otherPlanes = 1;           ///< of every other linear
+  std::optional<DType> kvType = std::nullopt;  ///< of the cache; nullopt: the target's own
 };
 
 /// The placed graph becomes one task.program: ops to tasks on lanes, with buffers and streams by name. The graph is

@@ -190,7 +190,7 @@ std::string BodyLowering::finish(llvm::StringRef name, llvm::ArrayRef<std::strin
     plan_.params.push_back(task::ParamAttr::get(context(), blob::Space::kWeights, stream.param, stream.bytes));
   }
   for (const std::string& cache : caches) {
-    plan_.params.push_back(task::ParamAttr::get(context(), blob::Space::kKv, cache, program_.cacheBytes()));
+    plan_.params.push_back(task::ParamAttr::get(context(), blob::Space::kKv, cache, program_.cachePart().bytes()));
   }
   return program_.body(name, plan_);
 }

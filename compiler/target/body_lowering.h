@@ -3,6 +3,7 @@
 // Not here: the rules (target/reference, target/cpu), calls and entries (entry_lowering.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,7 @@ struct ValueState {
     kPartial,     ///< the sum over the first dimension of `partials` f32[count, m, n]
     kSum,         ///< lanes[l] + the sum of `partials`, not added yet; lanes[l] will hold the result
     kGate,        ///< an activation of `source`'s operand, computed together with the op that uses it
-    kCache,       ///< a K or V cache: `cache` [kvHeads, T, d]
+    kCache,       ///< a K or V cache: `cache` [kvHeads, T, d] and, where the type has them, `scales` [kvHeads, T]
     kSymbol,      ///< an input of the entry: lanes[0]
   };
   Form form = Form::kReplicated;
@@ -39,6 +40,7 @@ struct ValueState {
   std::vector<Range> ranges;
   Tensor partials;
   Tensor cache;
+  std::optional<Tensor> scales;
   int writtenSegment = -1;  ///< segment that writes `partials` or `cache`; -1: an earlier body
   mlir::Operation* source = nullptr;
 
@@ -74,6 +76,8 @@ class BodyLowering {
 
   const ProgramShape& shape() const { return program_.shape(); }
   const LoweringChoices& choices() const { return choices_; }
+  /// One K or V cache of one layer.
+  blob::KvPart cachePart() const { return program_.cachePart(); }
   int64_t rows() const { return place_.rows; }
   int lanes() const { return static_cast<int>(shape().lanes); }
   mlir::MLIRContext* context() { return program_.context(); }

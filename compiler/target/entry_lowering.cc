@@ -95,8 +95,12 @@ mlir::LogicalResult EntryLowering::placeArguments(graph::FuncOp func) {
     }
     ValueState state;
     state.form = ValueState::Form::kCache;
-    state.cache = denseTensor(blob::Space::kKv, "", target_.kvType, dims);
+    state.cache = denseTensor(blob::Space::kKv, "", shape.kvType, dims);
     state.cache.offset = program_.cacheOffset(layer, !isKey);
+    if (program_.cachePart().scalesBytes != 0) {
+      state.scales = denseTensor(blob::Space::kKv, "", DType::kF32, {shape.card.kvHeads, shape.kvRows});
+      state.scales->offset = state.cache.offset + program_.cachePart().rowsBytes;
+    }
     states_[arg] = state;
   }
   return mlir::success();
@@ -104,9 +108,11 @@ mlir::LogicalResult EntryLowering::placeArguments(graph::FuncOp func) {
 
 void EntryLowering::addSymbols(graph::FuncOp func) {
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(&op_.getBody().front());
+  auto addBytes = [&](blob::SymbolKind kind, DType dtype, llvm::ArrayRef<int64_t> dims, uint64_t bytes, bool output) {
+    builder.create<task::SymbolOp>(func.getLoc(), task::symbolName(kind), task::dtypeName(dtype), dims, bytes, output);
+  };
   auto add = [&](blob::SymbolKind kind, DType dtype, llvm::ArrayRef<int64_t> dims, bool output) {
-    builder.create<task::SymbolOp>(func.getLoc(), task::symbolName(kind), task::dtypeName(dtype), dims,
-                                   denseBytes(dtype, dims), output);
+    addBytes(kind, dtype, dims, denseBytes(dtype, dims), output);
   };
   const ProgramShape& shape = program_.shape();
   using Kind = blob::SymbolKind;
@@ -130,8 +136,10 @@ void EntryLowering::addSymbols(graph::FuncOp func) {
   }
   if (isHead) return;
   for (int64_t row = 0; row < caches; ++row) {
-    add(blob::kvOfRow(static_cast<uint32_t>(row)), target_.kvType,
-        {2 * shape.card.layers, shape.card.kvHeads, shape.kvRows, shape.card.headDim}, true);
+    const llvm::SmallVector<int64_t> dims = {2 * shape.card.layers, shape.card.kvHeads, shape.kvRows,
+                                             shape.card.headDim};
+    addBytes(blob::kvOfRow(static_cast<uint32_t>(row)), shape.kvType, dims,
+             static_cast<uint64_t>(dims[0]) * program_.cachePart().bytes(), true);
   }
 }
 
@@ -200,6 +208,10 @@ mlir::FailureOr<LoweredBody> EntryLowering::lowerBody(graph::FuncOp callee, llvm
       caches.push_back(callee.argumentName(arg.getArgNumber()).str());
       state.cache.base = caches.back();
       state.cache.offset = 0;
+      if (state.scales) {
+        state.scales->base = state.cache.base;
+        state.scales->offset = program_.cachePart().rowsBytes;
+      }
     }
     lowering.set(arg, state);
   }

@@ -159,12 +159,15 @@ task::EntryOp ProgramBuilder::entry(llvm::StringRef name, const graph::Entry& en
   return op;
 }
 
-uint64_t ProgramBuilder::cacheBytes() const {
-  return denseBytes(shape_.kvType, {shape_.card.kvHeads, shape_.kvRows, shape_.card.headDim});
+blob::KvPart ProgramBuilder::cachePart() const {
+  const graph::ModelCard& card = shape_.card;
+  return blob::KvPart::of(shape_.kvType, static_cast<uint64_t>(card.kvHeads), static_cast<uint64_t>(shape_.kvRows),
+                          static_cast<uint64_t>(card.headDim))
+      .value_or(blob::KvPart{});
 }
 
 uint64_t ProgramBuilder::cacheOffset(int64_t layer, bool isValue) const {
-  return (2 * static_cast<uint64_t>(layer) + (isValue ? 1 : 0)) * cacheBytes();
+  return (2 * static_cast<uint64_t>(layer) + (isValue ? 1 : 0)) * cachePart().bytes();
 }
 
 }  // namespace firn::target

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "blob/kv_part.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/task.h"
 #include "compiler/target/tensor.h"
@@ -103,8 +104,8 @@ class ProgramBuilder {
 
   /// Byte offset of the K (or V) cache of a layer.
   uint64_t cacheOffset(int64_t layer, bool isValue) const;
-  /// Bytes of one K or V cache of one layer.
-  uint64_t cacheBytes() const;
+  /// One K or V cache of one layer: its rows and, where the type has them, its scales.
+  blob::KvPart cachePart() const;
 
  private:
   mlir::OpBuilder atEnd();

@@ -35,7 +35,7 @@ struct CostModel {
 
 struct Target {
   blob::Target number;  ///< in blobs; names it too (blob/names.h)
-  DType kvType;
+  DType kvType;         ///< of the cache, when the user names none
   uint32_t fixedLanes;  ///< the lanes it always has; 0: as many as are asked for
   /// The rates when work is split among that many lanes.
   CostModel (*costModel)(int64_t lanes);

@@ -24,7 +24,7 @@ std::string keyOf(const compiler::CompileOptions& options) {
   key << options.modelPath << ' ' << options.target << ' ' << options.maxPromptTokens << ' '
       << options.minResponseTokens << ' ' << joined(options.prefillChunks) << ' ' << joined(options.contexts) << ' '
       << joined(options.batches) << ' ' << options.lanes << ' ' << planes.attentionInputs << planes.head
-      << planes.others;
+      << planes.others << ' ' << (options.kvType ? static_cast<int>(*options.kvType) : -1);
   return key.str();
 }
 

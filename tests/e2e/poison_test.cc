@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "compiler/import/import.h"
 #include "tests/e2e/compiled_model.h"
@@ -36,8 +38,10 @@ constexpr auto kNothing = [](engine::Session&) {};
 class PoisonTest : public testing::TestWithParam<golden::RecordedModel> {};
 
 TEST_P(PoisonTest, ChangesNothing) {
-  for (const char* target : {"cpu", "reference"}) {
-    const auto compile = smallCompile(GetParam().model, target);
+  using Case = std::pair<const char*, std::optional<DType>>;
+  for (const auto& [target, kvType] : {Case{"cpu", {}}, {"reference", {}}, {"cpu", DType::kI8}}) {
+    auto compile = smallCompile(GetParam().model, target);
+    compile.kvType = kvType;
     const std::vector<int32_t> ids = someIds(150, 512);
     const auto clean = openSession(compile, {.ladders = {{16}, {}}});
     const std::vector<float> expected = conversation(*clean, ids, kNothing);

@@ -5,6 +5,7 @@
 #include "compiler/target/cpu/activations.h"
 #include "compiler/target/cpu/lane_split.h"
 #include "compiler/target/cpu/linear.h"
+#include "compiler/target/key_bias.h"
 #include "kernels/cpu/kernels.h"
 
 namespace firn::target {
@@ -98,13 +99,41 @@ mlir::LogicalResult lowerCacheUpdate(BodyLowering& body, mlir::Operation* op) {
     auto index = static_cast<size_t>(lane);
     Range heads = {in->ranges[index].first / headDim, in->ranges[index].count / headDim};
     if (heads.count == 0) continue;
-    body.run(lane, "cpu.kv_write", "kv_write",
-             {in->lanes[index].heads(headDim), cache->cache.slice(heads.first, heads.count)});
+    llvm::SmallVector<Tensor> operands = {in->lanes[index].heads(headDim),
+                                          cache->cache.slice(heads.first, heads.count)};
+    if (cache->scales) operands.push_back(cache->scales->slice(heads.first, heads.count));
+    body.run(lane, "cpu.kv_write", "kv_write", operands);
   }
   ValueState written = *cache;
   written.writtenSegment = body.segment();
   body.set(update.getResult(), written);
   return mlir::success();
+}
+
+/// What the attention over an i8 cache names besides the rest: scales, and the bias of the keys.
+struct I8Operands {
+  llvm::SmallVector<Tensor> tensors;
+  llvm::SmallVector<mlir::Attribute> attrs;
+};
+
+mlir::FailureOr<I8Operands> i8Operands(BodyLowering& body, graph::AttentionOp attention, int lane, Range kvHeads) {
+  I8Operands result;
+  for (mlir::Value cache : {attention.getKeys(), attention.getValues()}) {
+    result.tensors.push_back(body.find(cache)->scales->slice(kvHeads.first, kvHeads.count));
+  }
+  std::optional<KeyBias> bias = keyBiasOf(body.shape().kvType, attention);
+  if (!bias) return result;
+  auto weight = body.weight(bias->projection, bias->projection.getBiasAttr());
+  auto freqs = body.weight(bias->rope, bias->rope.getFreqsAttr());
+  if (mlir::failed(weight) || mlir::failed(freqs)) return mlir::failure();
+  const int64_t headDim = body.shape().card.headDim;
+  Tensor vector = body.streamed(lane, *weight, "f32", {0, 1}, {kvHeads.first * headDim, kvHeads.count * headDim});
+  vector.dims = {kvHeads.count, headDim};
+  vector.strides = {headDim, 1};
+  result.tensors.push_back(vector);
+  result.tensors.push_back(body.ropeTable(*freqs, bias->rope.getMagnitude().convertToFloat()));
+  result.attrs = {body.integer(static_cast<int64_t>(bias->rope.getPairing())), body.integer(bias->rope.getDims())};
+  return result;
 }
 
 mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
@@ -137,11 +166,19 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
         body.laneBuffer("attention_work", lane, DType::kF32, {std::max<int64_t>(1, static_cast<int64_t>(floats))});
     const Tensor& q = query->lanes[index];
     out.lanes[index] = body.laneBuffer("attention", lane, DType::kF32, q.dims);
-    body.run(lane, "cpu.attention", "attention",
-             {q.heads(headDim), keys->cache.slice(firstKv, kvHeads), values->cache.slice(firstKv, kvHeads), mask,
-              workspace, out.lanes[index].heads(headDim)},
-             {body.number(attention.getScale().convertToFloat()), body.integer(heads.first), body.integer(group),
-              body.integer(attention.getWindow())});
+    llvm::SmallVector<Tensor> operands = {q.heads(headDim), keys->cache.slice(firstKv, kvHeads),
+                                          values->cache.slice(firstKv, kvHeads), mask, workspace};
+    llvm::SmallVector<mlir::Attribute> attrs = {body.number(attention.getScale().convertToFloat()),
+                                                body.integer(heads.first), body.integer(group),
+                                                body.integer(attention.getWindow())};
+    if (keys->scales) {
+      auto more = i8Operands(body, attention, lane, {firstKv, kvHeads});
+      if (mlir::failed(more)) return mlir::failure();
+      operands.append(more->tensors);
+      attrs.append(more->attrs);
+    }
+    operands.push_back(out.lanes[index].heads(headDim));
+    body.run(lane, "cpu.attention", "attention", operands, attrs);
   }
   body.set(attention.getResult(), out);
   return mlir::success();

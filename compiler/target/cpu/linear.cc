@@ -2,6 +2,7 @@
 
 #include "compiler/target/cpu/activations.h"
 #include "compiler/target/cpu/lane_split.h"
+#include "compiler/target/key_bias.h"
 #include "kernels/quant/panel.h"
 
 namespace firn::target {
@@ -90,7 +91,9 @@ mlir::LogicalResult splitByRows(BodyLowering& body, graph::LinearOp linear, cons
     product.planes = use == Use::kOther ? body.choices().otherPlanes : body.choices().attentionInputPlanes;
     product.role = roleOf(weights.matrix.symbol);
     product.weight = body.streamed(lane, weights.matrix, "panels", rows, {0, weights.matrix.columns});
-    if (weights.bias) product.bias = body.streamed(lane, *weights.bias, "f32", {0, 1}, rows);
+    if (weights.bias && !leavesBiasToAttention(body.shape().kvType, linear)) {
+      product.bias = body.streamed(lane, *weights.bias, "f32", {0, 1}, rows);
+    }
     product.out = body.laneBuffer(product.role, lane, DType::kF32, {body.rows(), rows.count});
     out.lanes[static_cast<size_t>(lane)] = product.out;
     runProduct(body, lane, product);

@@ -1,5 +1,7 @@
 #include "compiler/target/reference/reference_target.h"
 
+#include "compiler/target/key_bias.h"
+
 namespace firn::target {
 namespace {
 
@@ -104,7 +106,9 @@ mlir::LogicalResult lowerLinear(BodyLowering& body, mlir::Operation* op) {
   auto weight = rawWeight(body, op, linear.getWeightAttr());
   if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
   llvm::SmallVector<Tensor> operands = {*in, *weight};
-  if (linear.getBiasAttr()) {
+  auto projection = llvm::dyn_cast<graph::LinearOp>(op);
+  const bool leavesBias = projection && leavesBiasToAttention(body.shape().kvType, projection);
+  if (linear.getBiasAttr() && !leavesBias) {
     auto bias = rawWeight(body, op, linear.getBiasAttr());
     if (mlir::failed(bias)) return mlir::failure();
     operands.push_back(*bias);
@@ -179,8 +183,27 @@ mlir::LogicalResult lowerCacheUpdate(BodyLowering& body, mlir::Operation* op) {
   auto in = input(body, op, update.getInput());
   ValueState* cache = body.find(update.getCache());
   if (mlir::failed(in) || cache == nullptr) return mlir::failure();
-  body.run(kLane, "ref.state_write", "kv_write", {in->heads(in->dims[1] / update.getHeads()), cache->cache});
+  llvm::SmallVector<Tensor> operands = {in->heads(in->dims[1] / update.getHeads()), cache->cache};
+  if (cache->scales) operands.push_back(*cache->scales);
+  body.run(kLane, "ref.state_write", "kv_write", operands);
   body.set(update.getResult(), ValueState(*cache));
+  return mlir::success();
+}
+
+/// Adds the bias that the keys are stored without, where there is one.
+mlir::LogicalResult addKeyBias(BodyLowering& body, graph::AttentionOp attention, llvm::SmallVector<Tensor>& operands,
+                               llvm::SmallVector<mlir::Attribute>& attrs) {
+  std::optional<KeyBias> keyBias = keyBiasOf(body.shape().kvType, attention);
+  if (!keyBias) return mlir::success();
+  graph::RopeOp rope = keyBias->rope;
+  auto bias = rawWeight(body, keyBias->projection, keyBias->projection.getBiasAttr());
+  auto freqs = body.weight(rope, rope.getFreqsAttr());
+  if (mlir::failed(bias) || mlir::failed(freqs)) return mlir::failure();
+  bias->dims = {body.shape().card.kvHeads, body.shape().card.headDim};
+  bias->strides = {body.shape().card.headDim, 1};
+  operands.append({*bias, body.whole(*freqs, "f32")});
+  attrs.append({body.integer(static_cast<int64_t>(rope.getPairing())), body.integer(rope.getDims()),
+                body.number(rope.getMagnitude().convertToFloat())});
   return mlir::success();
 }
 
@@ -195,9 +218,19 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
   Tensor v = values->cache;
   Tensor out = output(body, attention.getResult());
   int64_t headDim = query->dims[1] / attention.getHeads();
-  body.run(kLane, "ref.attention", "attention",
-           {query->heads(headDim), k, v, body.find(attention.getMask())->lanes[kLane], out.heads(headDim)},
-           {body.number(attention.getScale().convertToFloat()), body.integer(attention.getWindow())});
+  llvm::SmallVector<Tensor> operands = {query->heads(headDim), k, v, body.find(attention.getMask())->lanes[kLane]};
+  llvm::SmallVector<mlir::Attribute> attrs = {body.number(attention.getScale().convertToFloat()),
+                                              body.integer(attention.getWindow())};
+  if (k.dtype != DType::kF32) {
+    operands.push_back(
+        body.sharedBuffer("attention_rows", DType::kF32, {2, attention.getKvHeads(), body.shape().kvRows, headDim}));
+  }
+  if (keys->scales) {
+    operands.append({*keys->scales, *values->scales});
+    if (mlir::failed(addKeyBias(body, attention, operands, attrs))) return mlir::failure();
+  }
+  operands.push_back(out.heads(headDim));
+  body.run(kLane, "ref.attention", "attention", operands, attrs);
   define(body, attention.getResult(), out);
   return mlir::success();
 }
