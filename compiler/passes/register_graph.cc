@@ -5,7 +5,7 @@ namespace firn::passes {
 
 void registerGraphPasses() {
   mlir::registerPass([] { return createStatelessPass(); });
-  mlir::registerPass([] { return createFreezePass({.chunks = {}, .contexts = {}, .headRows = {}}); });
+  mlir::registerPass([] { return createFreezePass({.chunks = {}, .contexts = {}, .batches = {}, .headRows = {}}); });
   mlir::registerPass([] { return createFoldPass(); });
   mlir::registerPass([] { return createPlacePass({}); });
 }
