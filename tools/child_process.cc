@@ -18,9 +18,9 @@ extern char** environ;
 namespace firn::tools {
 namespace {
 
-std::vector<char*> argvOf(const std::string& program, const std::vector<std::string>& arguments) {
+std::vector<char*> argvOf(const std::string& name, const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
-  argv.push_back(const_cast<char*>(program.c_str()));
+  argv.push_back(const_cast<char*>(name.c_str()));
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   return argv;
@@ -56,6 +56,16 @@ Status passInterruptsUntilEnd(pid_t child, const sigset_t& letThrough) {
   return failure == 0 ? Status::ok() : ioError(std::string("ppoll: ") + std::strerror(failure));
 }
 
+/// Nobody but the system, or a person, sends SIGKILL; a program that fails by itself dies of others.
+Status endedBySignal(const std::string& program, int signal) {
+  const std::string said = program + " was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+  if (signal != SIGKILL) return internalError(said + "; this is a bug in firn: report it with the command line");
+  return resourceExhausted(said +
+                           ": most likely the system ran out of memory. Close other programs, ask for less (a shorter "
+                           "--max-prompt-len, fewer --threads), or compile where there is more (firn compile MODEL -o "
+                           "FILE.firn) and run the file here");
+}
+
 }  // namespace
 
 Result<std::string> siblingProgram(const std::string& name) {
@@ -70,8 +80,8 @@ Result<std::string> siblingProgram(const std::string& name) {
   return path;
 }
 
-Status replaceProcess(const std::string& program, const std::vector<std::string>& arguments) {
-  execv(program.c_str(), argvOf(program, arguments).data());
+Status replaceProcess(const std::string& program, const std::string& name, const std::vector<std::string>& arguments) {
+  execv(program.c_str(), argvOf(name, arguments).data());
   return ioError("cannot run " + program + ": " + std::strerror(errno));
 }
 
@@ -95,7 +105,7 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
     return cancelled("the compile was interrupted");
   }
   const std::string name = std::filesystem::path(program).filename().string();
-  if (WIFSIGNALED(state)) return internalError(name + " was ended by signal " + std::to_string(WTERMSIG(state)));
+  if (WIFSIGNALED(state)) return endedBySignal(name, WTERMSIG(state));
   const std::string said =
       name + " failed (exit code " + std::to_string(WEXITSTATUS(state)) + "), see its message above";
   // What went wrong the child has said; its exit code keeps only whether the user's arguments were at fault.

@@ -73,7 +73,14 @@ TEST(ChildProcess, ExitCodesAndSignalsBecomeStatuses) {
   EXPECT_EQ(runProcess("/bin/sh", {"-c", "exit 2"}).code(), Code::kInvalidArgument);
   EXPECT_EQ(runProcess("/bin/sh", {"-c", "exit 130"}).code(), Code::kCancelled);
   EXPECT_EQ(runProcess("/bin/sh", {"-c", "kill -INT $$"}).code(), Code::kCancelled);
-  EXPECT_EQ(runProcess("/bin/sh", {"-c", "kill -SEGV $$"}).code(), Code::kInternal);
+  const Status killed = runProcess("/bin/sh", {"-c", "kill -KILL $$"});
+  EXPECT_EQ(killed.code(), Code::kResourceExhausted);
+  EXPECT_NE(killed.message().find("most likely the system ran out of memory. Close"), std::string::npos)
+      << killed.message();
+  const Status crashed = runProcess("/bin/sh", {"-c", "kill -SEGV $$"});
+  EXPECT_EQ(crashed.code(), Code::kInternal);
+  EXPECT_NE(crashed.message().find("sh was ended by signal 11 (Segmentation fault)"), std::string::npos)
+      << crashed.message();
   EXPECT_EQ(runProcess("/no/such/program", {}).code(), Code::kIo);
 }
 

@@ -63,18 +63,17 @@ Result<double> timeDecode(engine::Session& session, std::span<const int32_t> pro
 
 Status checkSizes(const BenchOptions& options, const engine::ModelLimits& limits) {
   if (options.promptTokens > limits.maxPromptTokens) {
-    return invalidArgument("--prompt-tokens " + std::to_string(options.promptTokens) +
-                           " is above the model's limit of " + std::to_string(limits.maxPromptTokens) +
-                           " (max_prompt_len)");
+    return outOfRange("--prompt-tokens " + std::to_string(options.promptTokens) + " is above the model's limit of " +
+                      std::to_string(limits.maxPromptTokens) + " (max_prompt_len)");
   }
   if (options.depth > limits.maxPromptTokens) {
-    return invalidArgument("--depth " + std::to_string(options.depth) + " is above the model's limit of " +
-                           std::to_string(limits.maxPromptTokens) + " prompt tokens (max_prompt_len)");
+    return outOfRange("--depth " + std::to_string(options.depth) + " is above the model's limit of " +
+                      std::to_string(limits.maxPromptTokens) + " prompt tokens (max_prompt_len)");
   }
   if (options.decodeTokens > limits.kvRows - options.depth) {
-    return invalidArgument("--decode-tokens " + std::to_string(options.decodeTokens) + " is above the " +
-                           std::to_string(limits.kvRows - options.depth) + " that fit in the cache behind --depth " +
-                           std::to_string(options.depth));
+    return outOfRange("--decode-tokens " + std::to_string(options.decodeTokens) + " is above the " +
+                      std::to_string(limits.kvRows - options.depth) + " that fit in the cache behind --depth " +
+                      std::to_string(options.depth));
   }
   return Status::ok();
 }

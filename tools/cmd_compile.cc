@@ -13,7 +13,7 @@ void addCompileCommand(CLI::App& app, Action& action) {
   command->callback([command, &action] {
     action = [arguments = command->remaining()]() -> Status {
       FIRN_ASSIGN_OR_RETURN(const std::string program, siblingProgram("firn-compile"));
-      return replaceProcess(program, arguments);
+      return replaceProcess(program, kCompileCommand, arguments);
     };
   });
 }

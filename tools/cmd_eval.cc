@@ -150,6 +150,9 @@ Result<std::vector<int32_t>> encode(const std::string& text, const OpenModel& op
 }
 
 Status evalPerplexity(EvalPerplexityOptions options) {
+  if (options.textFile.empty() == options.idsFile.empty()) {
+    return invalidArgument("give either a text file or --ids FILE");
+  }
   std::vector<int32_t> ids;
   std::string text;
   if (options.idsFile.empty()) {
@@ -198,10 +201,8 @@ void addPerplexity(CLI::App& parent, Action& action) {
   CLI::App* command =
       parent.add_subcommand("perplexity", "Perplexity of a text, and KL divergence from the reference device");
   options->model.addTo(*command);
-  CLI::Option_group* source = command->add_option_group("What is scored");
-  source->add_option("text", options->textFile, "The text file");
-  source->add_option("--ids", options->idsFile, "File with a JSON array of token ids, instead of a text");
-  source->require_option(1);
+  command->add_option("text", options->textFile, "The text file");
+  command->add_option("--ids", options->idsFile, "File with a JSON array of token ids, instead of a text");
   addNumber(*command, "--window", options->perplexity.window,
             "Tokens of a window; the second half of each is scored (default: 512)", {4, 1 << 20});
   addNumber(*command, "--max-windows", options->perplexity.maxWindows, "Score only the first windows", {1, UINT32_MAX});

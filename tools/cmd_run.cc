@@ -235,7 +235,7 @@ void addRunCommand(CLI::App& app, Action& action) {
       addNumberList(*command, "--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3", {0, INT32_MAX});
   addNumber(*command, "--max-tokens", options->maxTokens,
             "Stop after this many tokens (default: until the cache is full)", {0});
-  command->add_option("--temperature", options->temperature, "0 takes the likeliest token")->capture_default_str();
+  addFraction(*command, "--temperature", options->temperature, "0 takes the likeliest token (default: 0)");
   addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
   command->add_flag("--context-shift", options->session.contextShift,

@@ -18,6 +18,9 @@ inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 130;
 
+/// argv[0] of firn-compile when `firn compile` has become it.
+inline constexpr const char* kCompileCommand = "firn compile";
+
 /// What main() runs after the command line has been read.
 using Action = std::function<Status()>;
 

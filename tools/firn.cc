@@ -1,13 +1,14 @@
 // The program firn: reads the command line, runs one subcommand, maps its Status to an exit code.
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 
 #include "base/quote.h"
 #include "tools/command.h"
 #include "tools/mapping_fault.h"
 #include "tools/standard_input.h"
+#include "tools/usage.h"
 
 namespace {
 
@@ -16,17 +17,6 @@ int endOfOutput() {
   if (std::cout.flush()) return firn::tools::kExitOk;
   std::cerr << "firn: io: standard output could not be written\n";
   return firn::tools::kExitError;
-}
-
-int refuseCommand(const CLI::App& app, const std::string& name) {
-  std::cerr << "firn: there is no command " << firn::quoted(name) << "; the commands are";
-  const char* separator = " ";
-  for (const CLI::App* command : app.get_subcommands({})) {
-    std::cerr << separator << command->get_name();
-    separator = ", ";
-  }
-  std::cerr << "\n";
-  return firn::tools::kExitUsage;
 }
 
 int runFirn(int argc, char** argv) {
@@ -41,14 +31,8 @@ int runFirn(int argc, char** argv) {
   firn::tools::addTokenizeCommand(app, action);
   firn::tools::addInspectCommand(app, action);
   firn::tools::addCacheCommand(app, action);
-  const auto isNamed = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
-  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(app.get_subcommands({}), isNamed)) {
-    return refuseCommand(app, argv[1]);
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? endOfOutput() : firn::tools::kExitUsage;
+  if (const auto code = firn::tools::readCommandLine(app, argc, argv)) {
+    return *code == firn::tools::kExitOk ? endOfOutput() : *code;
   }
   firn::tools::catchInterrupts();
   firn::tools::reportMappingFaults("firn");
@@ -67,7 +51,13 @@ int main(int argc, char** argv) {
   firn::tools::occupyStandardDescriptors();
   try {
     return runFirn(argc, argv);
-  } catch (const std::exception& error) {  // bad_alloc and the like: the libraries throw nothing of their own
+  } catch (const std::bad_alloc&) {
+    std::fputs(
+        "firn: resource_exhausted: no memory left; close other programs, or ask for less: a smaller model, a shorter "
+        "--max-prompt-len, fewer --threads\n",
+        stderr);
+    return firn::tools::kExitError;
+  } catch (const std::exception& error) {  // the libraries throw nothing of their own
     std::fprintf(stderr, "firn: internal: %s\n", error.what());
     return firn::tools::kExitError;
   }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "tools/number_option.h"
 #include "tools/progress_bar.h"
 #include "tools/standard_input.h"
+#include "tools/usage.h"
 
 namespace {
 
@@ -113,26 +115,29 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
   return firn::compiler::compile(options, &report);
 }
 
+/// Who is asked for help: `firn compile` starts this program under its own name (cmd_compile.cc).
+std::string programName(int argc, char** argv) {
+  const bool isCommand = argc > 0 && argv[0] == std::string_view(firn::tools::kCompileCommand);
+  return isCommand ? firn::tools::kCompileCommand : "firn-compile";
+}
+
 int runCompile(int argc, char** argv) {
-  CLI::App app{"Compiles a model file into a blob that firn runs.", "firn-compile"};
+  const std::string name = programName(argc, argv);
+  CLI::App app{"Compiles a model file into a blob that firn runs.", name};
   Request request;
   describe(app, request);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? firn::tools::kExitOk : firn::tools::kExitUsage;
-  }
+  if (const auto code = firn::tools::readCommandLine(app, argc, argv)) return *code;
   firn::tools::catchInterrupts();
-  firn::tools::reportMappingFaults("firn-compile");
+  firn::tools::reportMappingFaults(name.c_str());
   CompileReport report;
   firn::Status status = compileWithProgress(request, report);
   if (!status.isOk()) {
-    std::cerr << "firn-compile: " << firn::printableText(status.toString()) << "\n";
+    std::cerr << name << ": " << firn::printableText(status.toString()) << "\n";
     return firn::tools::exitCode(status);
   }
   if (!request.json) {
     for (const std::string& warning : report.warnings) {
-      std::cerr << "firn-compile: note: " << firn::printableText(warning) << "\n";
+      std::cerr << name << ": note: " << firn::printableText(warning) << "\n";
     }
   }
   if (request.json) {
@@ -140,12 +145,12 @@ int runCompile(int argc, char** argv) {
   } else if (!request.quiet && report.blobBytes != 0) {
     printSummary(request, report);
   } else if (!request.quiet && !request.print) {
-    std::cerr << "firn-compile: note: stopped after phase " << request.options.stopAfter
+    std::cerr << name << ": note: stopped after phase " << request.options.stopAfter
               << ", so no file was written; --print shows the program\n";
   }
   std::cout.flush();
   if (!std::cout) {
-    std::cerr << "firn-compile: io: standard output could not be written\n";
+    std::cerr << name << ": io: standard output could not be written\n";
     return firn::tools::kExitError;
   }
   return firn::tools::kExitOk;
@@ -157,7 +162,14 @@ int main(int argc, char** argv) {
   firn::tools::occupyStandardDescriptors();
   try {
     return runCompile(argc, argv);
-  } catch (const std::exception& error) {  // bad_alloc and the like: the libraries throw nothing of their own
+  } catch (const std::bad_alloc&) {
+    std::fputs(
+        "firn-compile: resource_exhausted: no memory left; close other programs, or ask for less: a smaller model, a "
+        "shorter "
+        "--max-prompt-len, fewer --threads\n",
+        stderr);
+    return firn::tools::kExitError;
+  } catch (const std::exception& error) {  // the libraries throw nothing of their own
     std::fprintf(stderr, "firn-compile: internal: %s\n", error.what());
     return firn::tools::kExitError;
   }

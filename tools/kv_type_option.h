@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/quote.h"
 #include "blob/kv_part.h"
 
 namespace firn::tools {
@@ -12,7 +13,8 @@ namespace firn::tools {
 inline CLI::Validator kvTypeCheck() {
   return CLI::Validator(
       [](const std::string& name) {
-        return blob::kvTypeFromName(name) ? std::string() : "expected one of: " + blob::kvTypeNames();
+        return blob::kvTypeFromName(name) ? std::string()
+                                          : "found " + firn::quoted(name) + ", expected one of: " + blob::kvTypeNames();
       },
       "");
 }

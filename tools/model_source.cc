@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
+#include "base/quote.h"
 #include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/import/import.h"
@@ -42,7 +43,8 @@ void ModelChoice::addTo(CLI::App& command) {
   command.add_option("model", path, "A GGUF model, or a blob made by firn compile")->required();
   command.add_option("--device", compile.device, blob::targetNames() + " (default: a blob's own, or cpu)")
       ->check([](const std::string& name) {
-        return blob::targetFromName(name) ? std::string() : "expected one of: " + blob::targetNames();
+        return blob::targetFromName(name) ? std::string()
+                                          : "found " + firn::quoted(name) + ", expected one of: " + blob::targetNames();
       });
   constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
   addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, blob::kMaxLanes});

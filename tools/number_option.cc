@@ -1,6 +1,7 @@
 #include "tools/number_option.h"
 
 #include <charconv>
+#include <cmath>
 
 namespace firn::tools {
 
@@ -14,6 +15,14 @@ Result<int64_t> parseNumber(const std::string& text, const NumberRange& range) {
                            (isOpen ? "" : " and at most " + std::to_string(range.most)));
   }
   return number;
+}
+
+Result<float> parseFraction(const std::string& text) {
+  float number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool isNumber = error == std::errc() && end == text.data() + text.size();
+  if (isNumber && number >= 0 && std::isfinite(number)) return number;
+  return invalidArgument("found '" + text + "', expected a number of at least 0, like 0.7");
 }
 
 Result<std::vector<int64_t>> parseNumberList(const std::string& text, const NumberRange& range) {

@@ -21,6 +21,8 @@ struct NumberRange {
 
 /// `text` as a decimal number in `range`; invalid_argument says what was found and expected.
 Result<int64_t> parseNumber(const std::string& text, const NumberRange& range);
+/// `text` as a decimal fraction of at least 0 ("0.7", "1e-3"); invalid_argument likewise.
+Result<float> parseFraction(const std::string& text);
 /// "1,2,3", at least one number, no gaps.
 Result<std::vector<int64_t>> parseNumberList(const std::string& text, const NumberRange& range);
 
@@ -47,6 +49,15 @@ CLI::Option* addNumber(CLI::App& app, const std::string& name, T& value, const s
           },
           help)
       ->type_name("N");
+}
+
+/// The same for a fraction of at least 0.
+inline CLI::Option* addFraction(CLI::App& app, const std::string& name, float& value, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [&value, name](const std::string& text) { value = internal::valueOrThrow(parseFraction(text), name); },
+          help)
+      ->type_name("X");
 }
 
 /// The same for a list.

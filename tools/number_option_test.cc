@@ -17,6 +17,15 @@ TEST(NumberOption, TakesDecimalNumbersInRange) {
             "found '7', expected a whole number of at least 1 and at most 6");
 }
 
+TEST(NumberOption, TakesFractionsOfAtLeastZero) {
+  EXPECT_EQ(*parseFraction("0"), 0.0F);
+  EXPECT_EQ(*parseFraction("0.5"), 0.5F);
+  EXPECT_EQ(*parseFraction("1e-3"), 1e-3F);
+  for (const char* bad : {"", "-1", "nan", "inf", "1e99", "0.5 ", "+1", "half", "0,5"}) {
+    EXPECT_EQ(parseFraction(bad).status().code(), Code::kInvalidArgument) << bad;
+  }
+}
+
 TEST(NumberOption, ListsHaveNoGaps) {
   EXPECT_EQ(*parseNumberList("5", {}), std::vector<int64_t>{5});
   EXPECT_EQ(*parseNumberList("1,2,3", {}), (std::vector<int64_t>{1, 2, 3}));

@@ -42,9 +42,13 @@ Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
 
 Status checkWindow(const engine::Session& session, std::span<const int32_t> ids, const PerplexityOptions& options) {
   const uint32_t limit = session.model().limits().maxPromptTokens;
-  if (options.window < 4 || options.window % 2 != 0 || options.window > limit) {
+  if (options.window < 4 || options.window % 2 != 0) {
     return invalidArgument("a window of " + std::to_string(options.window) +
-                           " tokens: expected an even number from 4 to " + std::to_string(limit) + " (max_prompt_len)");
+                           " tokens: expected an even number of at least 4");
+  }
+  if (options.window > limit) {
+    return outOfRange("a window of " + std::to_string(options.window) + " tokens is longer than the model's limit of " +
+                      std::to_string(limit) + " for a prompt (max_prompt_len)");
   }
   if (ids.size() < options.window) {
     return invalidArgument("the text has " + std::to_string(ids.size()) + " tokens, less than one window of " +

@@ -30,8 +30,8 @@ struct PerplexityOptions {
 };
 
 /// Scores `ids` with `session`. Log-probabilities are computed in double from the f32 logits. invalid_argument when the
-/// text has no whole window or the window is no even number of at least 4, or longer than the model's prompts, or the
-/// vocabularies differ; out_of_range when an id is outside the vocabulary.
+/// text has no whole window or the window is no even number of at least 4, or the vocabularies differ; out_of_range when
+/// the window is longer than the model's prompts or an id is outside the vocabulary.
 Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
                                            const PerplexityOptions& options);
 

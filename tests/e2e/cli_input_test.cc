@@ -1,4 +1,4 @@
-// What the programs read besides files: command lines that mean nothing, and standard input in every state.
+// What the programs read and write besides files: standard input in every state, one thing on standard output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,12 +61,6 @@ TEST_F(CliInputTest, AnInterruptEndsTheWaitForInput) {
       "sh", {"-c", "mkfifo " + pipe + "; sleep 20 > " + pipe + " & writer=$!; " + program + " < " + pipe +
                        " & reader=$!; sleep 1; " + "kill -INT $reader; wait $reader; echo $? >&2; kill $writer"});
   EXPECT_THAT(result.err, AllOf(HasSubstr("cancelled: stopped while standard input was read"), HasSubstr("130")));
-}
-
-TEST_F(CliInputTest, AnUnknownCommandIsNamedBesideTheKnownOnes) {
-  const ProgramResult result = folder.run("firn", {"ru", kModel});
-  EXPECT_EQ(result.exitCode, 2);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("'ru'"), HasSubstr("run"), HasSubstr("compile"), HasSubstr("cache")));
 }
 
 TEST_F(CliInputTest, StandardOutputHoldsOneThing) {

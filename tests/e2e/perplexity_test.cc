@@ -51,7 +51,7 @@ TEST_F(PerplexityTest, RefusesIdsOutsideTheVocabulary) {
 }
 
 TEST_F(PerplexityTest, RefusesOddWindowsAndShortTexts) {
-  for (const uint32_t window : {0U, 2U, 15U, 1U << 20, 34U}) {
+  for (const uint32_t window : {0U, 2U, 15U, 34U}) {
     EXPECT_EQ(measure(ids, window).status().code(), Code::kInvalidArgument) << window;
   }
 }
