@@ -17,7 +17,8 @@ namespace firn {
 
 namespace {
 
-constexpr const char* kTemporarySuffix = ".tmp";
+constexpr std::string_view kTemporaryPrefix = ".firn.";
+constexpr std::string_view kTemporarySuffix = ".tmp";
 
 std::string folderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -44,13 +45,53 @@ void syncFolder(const std::string& path) {
   ::close(folder);
 }
 
-/// Gives `descriptor` the owner, group and permissions of the file at `path`, if there is one: it is about to take its
-/// place. An owner or group that this process may not give stays its own, and then nobody gains by it: the group gets
-/// what everybody gets. Without a file the mode is that of any new one (0666 less the umask).
-Status keepMode(int descriptor, const std::string& path) {
+/// The lock says that somebody is writing, and ends with this process. Waits while removeIfAbandoned looks at the file;
+/// on a file system without locks nobody can take the file away either.
+void lockAsWriter(int descriptor) {
+  while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+/// Creates a file that did not exist beside `path`; its name is put into `name`. -1 with errno set on failure.
+int createBeside(const std::string& path, mode_t mode, std::string& name) {
+  static std::atomic<uint64_t> counter{0};
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    // Not made from the file's own name, which may be as long as names can be.
+    name = concat(folderOf(path), "/", kTemporaryPrefix, getpid(), ".", counter.fetch_add(1), kTemporarySuffix);
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0) return -1;
+    lockAsWriter(descriptor);
+    struct stat info{};
+    if (fstat(descriptor, &info) == 0 && info.st_nlink != 0) return descriptor;
+    ::close(descriptor);  // taken for abandoned before it was locked
+  }
+  errno = EEXIST;
+  return -1;
+}
+
+/// Gives `descriptor` the mode of any new file beside `path`. Only a file tells it: reading the umask means changing it
+/// for every thread, and a folder may have rules of its own.
+Status takeModeOfNewFile(int descriptor, const std::string& path) {
+  std::string name;
+  const int sample = createBeside(path, 0666, name);
+  if (sample < 0) return systemError("cannot create a file in " + printablePath(folderOf(path)), errno);
+  struct stat info{};
+  const bool isKnown = fstat(sample, &info) == 0;
+  unlink(name.c_str());
+  ::close(sample);
+  if (isKnown && fchmod(descriptor, info.st_mode & 0777) == 0) return Status::ok();
+  return systemError("cannot set the mode of " + printablePath(path), errno);
+}
+
+/// Gives `descriptor` the owner, group and permissions of the file at `path`: it is about to take its place. An owner
+/// or group that this process may not give stays its own, and then nobody gains by it: the group gets what everybody
+/// gets. Without a file it gets those of any new one.
+Status takeMode(int descriptor, const std::string& path) {
   struct stat old{};
   struct stat fresh{};
-  if (stat(path.c_str(), &old) != 0 || !S_ISREG(old.st_mode)) return Status::ok();
+  if (stat(path.c_str(), &old) != 0 || !S_ISREG(old.st_mode)) return takeModeOfNewFile(descriptor, path);
   if (fstat(descriptor, &fresh) != 0) return systemError("cannot stat the file for " + printablePath(path), errno);
   mode_t mode = old.st_mode & 0777;
   // The group alone is what a user may often give; the owner only root.
@@ -64,35 +105,41 @@ Status keepMode(int descriptor, const std::string& path) {
   return Status::ok();
 }
 
-/// Creates a file that did not exist beside `path`; its name is put into `name`. -1 with errno set on failure.
-int createBeside(const std::string& path, std::string& name) {
-  static std::atomic<uint64_t> counter{0};
-  constexpr int kTries = 100;
-  for (int i = 0; i < kTries; ++i) {
-    // Not made from the file's own name, which may be as long as names can be.
-    name = concat(folderOf(path), "/.firn.", getpid(), ".", counter.fetch_add(1), kTemporarySuffix);
-    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno == EEXIST) continue;
-    if (descriptor < 0) return -1;
-    // The lock says that somebody is writing, and ends with this process: isAbandonedTemporary. On a file system
-    // without locks nobody can take the file away either.
-    flock(descriptor, LOCK_EX | LOCK_NB);
-    struct stat info{};
-    if (fstat(descriptor, &info) == 0 && info.st_nlink != 0) return descriptor;
-    ::close(descriptor);  // taken for abandoned before it was locked
-  }
-  return -1;
+/// True for one or more decimal digits.
+bool isNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// True when `path` still names the file that `descriptor` has open.
+bool isNameOf(const std::string& path, int descriptor) {
+  struct stat named{};
+  struct stat opened{};
+  return lstat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
 }
 
 }  // namespace
 
-bool isAbandonedTemporary(const std::string& path) {
-  if (!path.ends_with(kTemporarySuffix)) return false;
+bool isTemporaryName(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with(kTemporaryPrefix) || !name.ends_with(kTemporarySuffix)) return false;
+  name.remove_prefix(kTemporaryPrefix.size());
+  if (name.size() <= kTemporarySuffix.size()) return false;
+  name.remove_suffix(kTemporarySuffix.size());
+  const size_t dot = name.find('.');
+  return dot != std::string_view::npos && isNumber(name.substr(0, dot)) && isNumber(name.substr(dot + 1));
+}
+
+bool removeIfAbandoned(const std::string& path) {
+  if (!isTemporaryName(path)) return false;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   if (descriptor < 0) return false;
-  const bool isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  // Removed under the lock, so that whoever just made the file sees it gone when it gets the lock. A writer may have
+  // finished before, and another one begun a file of the same name.
+  const bool isRemoved =
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isNameOf(path, descriptor) && unlink(path.c_str()) == 0;
   ::close(descriptor);
-  return isFree;
+  return isRemoved;
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
@@ -103,7 +150,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
                            ", expected the name of a file to write");
   }
   std::string name;
-  const int descriptor = createBeside(path, name);
+  const int descriptor = createBeside(path, 0600, name);
   if (descriptor < 0) return systemError("cannot create a file in " + printablePath(folderOf(path)), errno);
   AtomicFile file;
   file.path_ = path;
@@ -147,7 +194,7 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   if (descriptor_ < 0) return internalError("commit of a file that is not open: " + printablePath(path_));
-  FIRN_RETURN_IF_ERROR(keepMode(descriptor_, path_));
+  FIRN_RETURN_IF_ERROR(takeMode(descriptor_, path_));
   if (fsync(descriptor_) != 0) return systemError("cannot flush " + printablePath(temporaryPath_), errno);
   if (rename(temporaryPath_.c_str(), path_.c_str()) != 0)
     return systemError("cannot rename to " + printablePath(path_), errno);

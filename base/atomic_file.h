@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -13,11 +14,12 @@ namespace firn {
 
 /// A new file under a temporary name of its own in the folder of `path`; commit() makes it durable and gives it its
 /// name, replacing what had it (several writers at once: the last commit wins). A file that is replaced hands on its
-/// permissions, and its owner and group where the system lets it; a new one follows the umask. Destroyed uncommitted,
-/// it is removed. Movable; one thread.
+/// permissions, and its owner and group where the system lets it; a new one follows the umask. Until then only its
+/// owner may open it. Destroyed uncommitted, it is removed. Movable; one thread.
 class AtomicFile {
  public:
-  /// io with the system's reason, not_found when the folder does not exist.
+  /// invalid_argument when `path` is there and no regular file, not_found when the folder does not exist,
+  /// resource_exhausted when the disk is full, io with the system's reason otherwise.
   static Result<AtomicFile> create(const std::string& path);
 
   AtomicFile() = default;
@@ -31,7 +33,7 @@ class AtomicFile {
   Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
   /// Bytes appended so far.
   uint64_t size() const { return size_; }
-  /// Flushes to the disk and renames. After it the object is empty.
+  /// Flushes to the disk and renames. After it the object is empty. Errors as above; internal for a second commit.
   Status commit();
 
  private:
@@ -43,8 +45,12 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// True when `path` is a temporary file of an AtomicFile whose process has ended: nobody will give it its name.
-bool isAbandonedTemporary(const std::string& path);
+/// True when the last part of `path` is a name that AtomicFile gives: .firn.PROCESS.NUMBER.tmp
+bool isTemporaryName(std::string_view path);
+
+/// Removes `path` if it is the temporary file of an AtomicFile whose process has ended, so that nobody will give it its
+/// name; true when it did.
+bool removeIfAbandoned(const std::string& path);
 
 /// create, append, commit in one call.
 Status writeFileAtomically(const std::string& path, std::span<const std::byte> bytes);

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 namespace firn {
 namespace {
@@ -53,7 +55,8 @@ TEST_F(AtomicFileTest, ATemporaryIsAbandonedWhenItsProcessHasEnded) {
   {
     auto file = AtomicFile::create((folder / "out").string());
     ASSERT_TRUE(file.isOk());
-    EXPECT_FALSE(isAbandonedTemporary(onlyFile()));
+    EXPECT_FALSE(removeIfAbandoned(onlyFile()));
+    EXPECT_EQ(fileCount(), 1U);
   }
   const pid_t child = fork();
   if (child == 0) {
@@ -64,10 +67,44 @@ TEST_F(AtomicFileTest, ATemporaryIsAbandonedWhenItsProcessHasEnded) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
   ASSERT_EQ(fileCount(), 1U);
-  EXPECT_TRUE(isAbandonedTemporary(onlyFile()));
-  std::ofstream(folder / "other") << "mine";
-  EXPECT_FALSE(isAbandonedTemporary((folder / "other").string()));
-  EXPECT_FALSE(isAbandonedTemporary((folder / "absent.tmp").string()));
+  EXPECT_TRUE(removeIfAbandoned(onlyFile()));
+  EXPECT_EQ(fileCount(), 0U);
+  EXPECT_FALSE(removeIfAbandoned((folder / ".firn.1.2.tmp").string())) << "not there";
+}
+
+TEST_F(AtomicFileTest, OnlyTheNamesItGivesAreTakenForTemporaries) {
+  for (const char* name : {"other", "notes.tmp", ".firn.tmp", ".firn.12.tmp", ".firn.12.3.4.tmp", ".firn.12.x.tmp",
+                           ".firn..3.tmp", ".firn.12..tmp", ".firn.-1.3.tmp", ".firn.12.3", "a.firn.12.3.tmp"}) {
+    EXPECT_FALSE(isTemporaryName(name)) << name;
+    std::ofstream(folder / name) << "mine";
+    EXPECT_FALSE(removeIfAbandoned((folder / name).string())) << name;
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  }
+  EXPECT_TRUE(isTemporaryName(".firn.12.3.tmp"));
+  EXPECT_TRUE(isTemporaryName("some/folder/.firn.12.3.tmp"));
+  std::filesystem::create_symlink(folder / "other", folder / ".firn.1.2.tmp");
+  EXPECT_FALSE(removeIfAbandoned((folder / ".firn.1.2.tmp").string())) << "a link is nobody's temporary";
+}
+
+TEST_F(AtomicFileTest, ManyWritersAndCleanersLoseNothing) {
+  std::atomic<bool> isOver{false};
+  const auto clean = [&] {
+    while (!isOver) {
+      std::error_code ignored;
+      for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored)) {
+        removeIfAbandoned(at->path().string());
+      }
+    }
+  };
+  std::thread cleaner(clean);
+  for (int i = 0; i < 150; ++i) {
+    const std::string path = (folder / ("out" + std::to_string(i % 3))).string();
+    ASSERT_TRUE(writeFileAtomically(path, bytesOf("whole")).isOk()) << i;
+    ASSERT_EQ(contentOf(path), "whole") << i;
+  }
+  isOver = true;
+  cleaner.join();
+  EXPECT_EQ(fileCount(), 3U);
 }
 
 TEST_F(AtomicFileTest, LeavesNothingBehindWhenDropped) {
@@ -110,6 +147,22 @@ TEST_F(AtomicFileTest, KeepsTheModeOfWhatItReplacesAndFollowsTheUmaskOtherwise) 
     ASSERT_EQ(chmod(path.c_str(), mode), 0);
     ASSERT_TRUE(writeFileAtomically(path, bytesOf("newer")).isOk());
     EXPECT_EQ(modeOf(path), mode);
+  }
+  umask(before);
+}
+
+TEST_F(AtomicFileTest, NobodyElseReadsWhatIsNotCommitted) {
+  const mode_t before = umask(0);
+  const auto path = folder / "out";
+  for (const bool isThere : {false, true}) {
+    auto file = AtomicFile::create(path.string());
+    ASSERT_TRUE(file.isOk() && file->append(bytesOf("private")).isOk());
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (isTemporaryName(entry.path().string())) EXPECT_EQ(modeOf(entry.path()), mode_t{0600});
+    }
+    ASSERT_TRUE(file->commit().isOk());
+    EXPECT_EQ(modeOf(path), isThere ? mode_t{0600} : mode_t{0666});
+    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
   }
   umask(before);
 }

@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kCacheLimitBytes = 20'000'000'000;
 constexpr const char* kSuffix = ".firn";
-constexpr const char* kTemporarySuffix = ".tmp";  ///< of base/atomic_file.h
 
 std::string joined(const std::vector<uint32_t>& sizes) {
   std::string text;
@@ -90,18 +89,18 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   return arguments;
 }
 
-/// What a compile writes before it is whole; another process may be writing it now.
-bool isTemporary(const CacheFile& file) { return fs::path(file.path).extension() == kTemporarySuffix; }
-
 /// Removes what killed compiles left, and the least recently used blobs beyond the limit, never `keep`.
 Status trimCache(const std::string& keep) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t total = 0;
   for (const CacheFile& file : files) {
     total += file.bytes;
-    const bool isOld = !isTemporary(file) && total > kCacheLimitBytes && file.path != keep;
     std::error_code ignored;  // another process may have removed it first
-    if (isOld || isAbandonedTemporary(file.path)) fs::remove(file.path, ignored);
+    if (isTemporaryName(file.path)) {
+      removeIfAbandoned(file.path);  // another process may be writing it now
+    } else if (total > kCacheLimitBytes && file.path != keep) {
+      fs::remove(file.path, ignored);
+    }
   }
   return Status::ok();
 }
@@ -133,7 +132,7 @@ Result<std::vector<CacheFile>> listCache() {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const fs::directory_entry& entry = *at;
     struct stat facts{};
-    const bool isOurs = entry.path().extension() == kSuffix || entry.path().extension() == kTemporarySuffix;
+    const bool isOurs = entry.path().extension() == kSuffix || isTemporaryName(entry.path().string());
     if (!isOurs || stat(entry.path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
     files.push_back({entry.path().string(), static_cast<uint64_t>(facts.st_size), facts.st_mtim.tv_sec});
   }
@@ -146,9 +145,12 @@ Result<uint64_t> clearCache() {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t freed = 0;
   for (const CacheFile& file : files) {
-    if (isTemporary(file) && !isAbandonedTemporary(file.path)) continue;
     std::error_code error;
-    fs::remove(file.path, error);
+    if (isTemporaryName(file.path)) {
+      if (!removeIfAbandoned(file.path)) continue;
+    } else {
+      fs::remove(file.path, error);
+    }
     if (error) return ioError("cannot remove " + file.path + ": " + error.message());
     freed += file.bytes;
   }
