@@ -36,17 +36,17 @@ function(firn_program name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
 
-# firn_test(NAME SOURCES ... DEPS ... [LABELS slow] [PROCESSORS n] [ARGS ...]): a GoogleTest program, one ctest test.
+# firn_test(NAME SOURCES ... DEPS ... [LABELS slow] [PROCESSORS n] [TIMEOUT seconds]): a GoogleTest program, one ctest test.
 # Tests run with the repository root as working folder, so data is "tests/data/...".
 function(firn_test name)
   if(NOT FIRN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "PROCESSORS;TIMEOUT" "SOURCES;DEPS;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PROCESSORS;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()

@@ -5,7 +5,7 @@
 
 namespace firn::compiler {
 
-/// 32 hexadecimal digits that name the sources of compiler, kernels and blob this program was built from.
+/// 32 hexadecimal digits that name the sources of compiler, kernels, blob and base this program was built from.
 std::string compilerId();
 
 }  // namespace firn::compiler
