@@ -54,32 +54,51 @@ Status checkWindow(const engine::Session& session, std::span<const int32_t> ids,
     return invalidArgument("the text has " + std::to_string(ids.size()) + " tokens, less than one window of " +
                            std::to_string(options.window));
   }
-  FIRN_RETURN_IF_ERROR(checkIds(ids, session.model().limits().vocab));
-  if (options.reference == nullptr || options.klWindows == 0) return Status::ok();
-  const uint32_t vocab = options.reference->model().limits().vocab;
-  if (vocab == session.model().limits().vocab) return Status::ok();
-  return invalidArgument("the reference has a vocabulary of " + std::to_string(vocab) + ", the model of " +
-                         std::to_string(session.model().limits().vocab) + ": their answers cannot be compared");
+  return checkIds(ids, session.model().limits().vocab);
 }
 
-/// The logits of every scored position of one window, row after row.
-Result<std::vector<float>> scoredLogits(engine::Session& session, std::span<const int32_t> window,
-                                        const std::function<bool()>& goesOn) {
+/// Positions window/2 .. window-2 predict an id that is scored.
+uint32_t scoredPositions(uint32_t window) { return window - 1 - window / 2; }
+
+/// Of the windows that are compared with the reference.
+Status checkComparison(const engine::Session& session, const PerplexityOptions& options) {
+  if (options.reference == nullptr || options.klWindows == 0) return Status::ok();
+  const uint32_t vocab = session.model().limits().vocab;
+  const uint32_t referenceVocab = options.reference->model().limits().vocab;
+  if (vocab != referenceVocab) {
+    return invalidArgument("the reference has a vocabulary of " + std::to_string(referenceVocab) + ", the model of " +
+                           std::to_string(vocab) + ": their answers cannot be compared");
+  }
+  const uint64_t bytes = uint64_t{scoredPositions(options.window)} * vocab * sizeof(float);
+  if (bytes <= options.maxKeptBytes) return Status::ok();
+  return resourceExhausted("comparing a window of " + std::to_string(options.window) +
+                           " tokens with the reference takes " + std::to_string(bytes) +
+                           " bytes for its logits, at most " + std::to_string(options.maxKeptBytes) +
+                           " are used; choose a smaller --window, or compare none with --kl-windows 0");
+}
+
+/// Gives the logits f32[vocab] of every scored position of `window` to `visit`, with the position.
+Status visitScored(engine::Session& session, std::span<const int32_t> window, const std::function<bool()>& goesOn,
+                   const std::function<Status(uint32_t at, std::span<const float> row)>& visit) {
   const uint32_t vocab = session.model().limits().vocab;
   const auto first = static_cast<uint32_t>(window.size() / 2);
-  std::vector<float> rows;
-  rows.reserve((window.size() - 1 - first) * uint64_t{vocab});
   FIRN_RETURN_IF_ERROR(session.rewind(0));
   // The last id predicts nothing that is scored.
-  FIRN_RETURN_IF_ERROR(session.evaluate(window.first(window.size() - 1),
-                                        [&](uint32_t at, uint32_t count, std::span<const float> logits) {
-                                          if (!goesOn()) return cancelled("stopped in the middle of a window");
-                                          const uint32_t skip = at >= first ? 0 : std::min(count, first - at);
-                                          const auto part = logits.subspan(uint64_t{skip} * vocab);
-                                          rows.insert(rows.end(), part.begin(), part.end());
-                                          return Status::ok();
-                                        }));
-  return rows;
+  return session.evaluate(window.first(window.size() - 1),
+                          [&](uint32_t at, uint32_t count, std::span<const float> logits) {
+                            if (!goesOn()) return cancelled("stopped in the middle of a window");
+                            for (uint32_t i = at >= first ? 0 : std::min(count, first - at); i < count; ++i) {
+                              FIRN_RETURN_IF_ERROR(visit(at + i, logits.subspan(uint64_t{i} * vocab, vocab)));
+                            }
+                            return Status::ok();
+                          });
+}
+
+Status notANumber(uint32_t window, uint32_t position) {
+  return corrupt(
+      "window " + std::to_string(window + 1) + ", position " + std::to_string(position) +
+      ": a logit is NaN (not a number) or infinite: weights of the model are NaN, infinite, or so large that "
+      "sums overflow. Get the model file again, or another quantization of it");
 }
 
 double mean(const std::vector<double>& values) {
@@ -91,35 +110,35 @@ double mean(const std::vector<double>& values) {
 Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
                                            const PerplexityOptions& options) {
   FIRN_RETURN_IF_ERROR(checkWindow(session, ids, options));
+  FIRN_RETURN_IF_ERROR(checkComparison(session, options));
   const size_t vocab = session.model().limits().vocab;
   const auto windows = static_cast<uint32_t>(std::min<size_t>(ids.size() / options.window, options.maxWindows));
-  const size_t first = options.window / 2;
+  const uint32_t first = options.window / 2;
+  const uint32_t positions = scoredPositions(options.window);
   PerplexityResult result;
+  std::vector<float> kept;  // of a window that is compared, row after row
   for (uint32_t w = 0; w < windows; ++w) {
     const auto goesOn = [&] { return !options.progress || options.progress(w, windows); };
     if (!goesOn()) return cancelled("stopped after " + std::to_string(w) + " windows");
     const auto window = ids.subspan(size_t{w} * options.window, options.window);
-    FIRN_ASSIGN_OR_RETURN(const std::vector<float> logits, scoredLogits(session, window, goesOn));
-    const size_t positions = logits.size() / vocab;
+    const bool isCompared = w < options.klWindows && options.reference != nullptr;
+    if (isCompared) kept.resize(positions * vocab);
     double nll = 0;
-    for (size_t i = 0; i < positions; ++i) {
-      const auto row = std::span(logits).subspan(i * vocab, vocab);
-      nll += logSumExp(row) - row[static_cast<size_t>(window[first + i + 1])];
-      if (std::isnan(nll)) {
-        return corrupt("window " + std::to_string(w + 1) + ", position " + std::to_string(first + i) +
-                       ": a logit is NaN (not a number) or infinite: weights of the model are NaN, infinite, or so "
-                       "large that sums overflow. Get the model file again, or another quantization of it");
-      }
-    }
-    result.windowNll.push_back(nll / static_cast<double>(positions));
+    FIRN_RETURN_IF_ERROR(visitScored(session, window, goesOn, [&](uint32_t at, std::span<const float> row) {
+      nll += logSumExp(row) - row[static_cast<size_t>(window[at + 1])];
+      if (std::isnan(nll)) return notANumber(w, at);
+      if (isCompared) std::ranges::copy(row, kept.begin() + static_cast<ptrdiff_t>((at - first) * vocab));
+      return Status::ok();
+    }));
+    result.windowNll.push_back(nll / positions);
     result.scored += positions;
-    if (w >= options.klWindows || options.reference == nullptr) continue;
-    FIRN_ASSIGN_OR_RETURN(const std::vector<float> expected, scoredLogits(*options.reference, window, goesOn));
+    if (!isCompared) continue;
     double kl = 0;
-    for (size_t i = 0; i < positions; ++i) {
-      kl += divergence(std::span(expected).subspan(i * vocab, vocab), std::span(logits).subspan(i * vocab, vocab));
-    }
-    result.windowKl.push_back(kl / static_cast<double>(positions));
+    FIRN_RETURN_IF_ERROR(visitScored(*options.reference, window, goesOn, [&](uint32_t at, std::span<const float> row) {
+      kl += divergence(row, std::span(kept).subspan((at - first) * vocab, vocab));
+      return Status::ok();
+    }));
+    result.windowKl.push_back(kl / positions);
   }
   result.perplexity = std::exp(mean(result.windowNll));
   result.meanKl = mean(result.windowKl);

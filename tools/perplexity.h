@@ -25,13 +25,15 @@ struct PerplexityOptions {
   uint32_t maxWindows = UINT32_MAX;  ///< windows scored, from the first
   uint32_t klWindows = 0;            ///< windows compared with the reference, from the first; needs `reference`
   engine::Session* reference = nullptr;
+  uint64_t maxKeptBytes = uint64_t{2} << 30;  ///< of logits, which a window that is compared keeps; no other does
   /// Called before each window and between its chunks; false cancels.
   std::function<bool(uint32_t done, uint32_t total)> progress = {};
 };
 
 /// Scores `ids` with `session`. Log-probabilities are computed in double from the f32 logits. invalid_argument when the
-/// text has no whole window or the window is no even number of at least 4, or the vocabularies differ; out_of_range when
-/// the window is longer than the model's prompts or an id is outside the vocabulary.
+/// text has no whole window or the window is no even number of at least 4, or the vocabularies differ; out_of_range
+/// when the window is longer than the model's prompts or an id is outside the vocabulary; resource_exhausted when a
+/// window that is compared keeps more than maxKeptBytes. All but corrupt (a logit that is no number) before any work.
 Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
                                            const PerplexityOptions& options);
 

@@ -2,7 +2,9 @@
 #include "tools/perplexity.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/e2e/compiled_model.h"
@@ -54,6 +56,46 @@ TEST_F(PerplexityTest, RefusesOddWindowsAndShortTexts) {
   for (const uint32_t window : {0U, 2U, 15U, 34U}) {
     EXPECT_EQ(measure(ids, window).status().code(), Code::kInvalidArgument) << window;
   }
+}
+
+/// Bytes that the program holds on its heap.
+uint64_t heapBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST_F(PerplexityTest, KeepsLogitsOfComparedWindowsOnly) {
+  const std::vector<int32_t> text = someIds(64, kVocab);
+  const uint64_t rowBytes = kVocab * sizeof(float);
+  const SessionPtr reference = openSession(smallCompile("gguf/llama.gguf"));
+  for (const bool isCompared : {false, true}) {
+    need(tools::measurePerplexity(*session, text, {.window = 64}));  // whatever is allocated once
+    const uint64_t before = heapBytes();
+    uint64_t most = 0;
+    tools::PerplexityOptions options{.window = 64, .klWindows = isCompared ? 1U : 0U, .reference = reference.get()};
+    options.progress = [&](uint32_t, uint32_t) {
+      most = std::max(most, heapBytes() - before);
+      return true;
+    };
+    const auto result = need(tools::measurePerplexity(*session, text, options));
+    EXPECT_EQ(most > 30 * rowBytes, isCompared) << most;
+    EXPECT_EQ(result.windowKl.size(), isCompared ? 1U : 0U);
+    EXPECT_EQ(result.meanKl, 0) << "the same model";
+  }
+}
+
+TEST_F(PerplexityTest, RefusesToKeepMoreThanItMay) {
+  const SessionPtr reference = openSession(smallCompile("gguf/llama.gguf"));
+  const uint64_t needed = 7 * kVocab * sizeof(float);
+  tools::PerplexityOptions options{.window = 16, .klWindows = 1, .reference = reference.get(), .maxKeptBytes = needed};
+  EXPECT_TRUE(tools::measurePerplexity(*session, ids, options).isOk());
+  options.maxKeptBytes = needed - 1;
+  const Status refused = tools::measurePerplexity(*session, ids, options).status();
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.message().find(std::to_string(needed) + " bytes"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find(std::to_string(needed - 1)), std::string::npos) << refused.message();
+  options.klWindows = 0;
+  EXPECT_TRUE(tools::measurePerplexity(*session, ids, options).isOk());
 }
 
 }  // namespace
