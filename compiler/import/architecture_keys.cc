@@ -34,24 +34,24 @@ Status ArchitectureKeys::unsupportedKey(std::string_view suffix, const std::stri
   return unsupported(file_.path() + ": key " + quoted(key(suffix)) + " " + what);
 }
 
-Result<uint32_t> ArchitectureKeys::inRange(std::string_view suffix, std::optional<uint64_t> value,
-                                           uint32_t most) const {
-  if (!value) return corruptKey(suffix, "is missing");
-  if (*value < 1 || *value > most) {
-    return corruptKey(suffix, "is " + std::to_string(*value) + ", expected 1 to " + std::to_string(most));
-  }
-  return static_cast<uint32_t>(*value);
+// `source` says where the value of an absent key is from; it is empty for a key that is there.
+Result<uint32_t> ArchitectureKeys::inRange(std::string_view suffix, uint64_t value, uint32_t most,
+                                           std::string_view source) const {
+  if (value >= 1 && value <= most) return static_cast<uint32_t>(value);
+  const std::string found = source.empty() ? "is " : "is missing, and " + std::string(source) + " gives ";
+  return corruptKey(suffix, found + std::to_string(value) + ", expected 1 to " + std::to_string(most));
 }
 
 Result<uint32_t> ArchitectureKeys::count(std::string_view suffix, uint32_t most,
-                                         std::optional<uint32_t> fallback) const {
-  FIRN_ASSIGN_OR_RETURN(std::optional<uint64_t> value, file_.getU64(key(suffix)));
-  if (!value && fallback) value = *fallback;
-  return inRange(suffix, value, most);
+                                         std::optional<Derived> fallback) const {
+  FIRN_ASSIGN_OR_RETURN(const std::optional<uint64_t> value, file_.getU64(key(suffix)));
+  if (value) return inRange(suffix, *value, most, {});
+  if (fallback) return inRange(suffix, fallback->value, most, fallback->source);
+  return corruptKey(suffix, "is missing");
 }
 
 Result<uint32_t> ArchitectureKeys::layerCount(std::string_view suffix, uint32_t layers, uint32_t most,
-                                              std::optional<uint32_t> fallback) const {
+                                              std::optional<Derived> fallback) const {
   const GgufValue* value = file_.find(key(suffix));
   if (value == nullptr || !value->isArray()) return count(suffix, most, fallback);
   if (value->count != layers) {
@@ -59,6 +59,7 @@ Result<uint32_t> ArchitectureKeys::layerCount(std::string_view suffix, uint32_t 
                                   std::to_string(layers) + " layers");
   }
   const std::optional<uint64_t> first = value->unsignedAt(0);
+  if (!first) return corruptKey(suffix, "is an array, expected one of integers from 0");
   for (uint64_t i = 0; i < value->count; ++i) {
     const std::optional<uint64_t> here = value->unsignedAt(i);
     if (!here) return corruptKey(suffix, "is an array, expected one of integers from 0");
@@ -67,7 +68,7 @@ Result<uint32_t> ArchitectureKeys::layerCount(std::string_view suffix, uint32_t 
                                         " in layer " + std::to_string(i) + ": layers that differ are not supported");
     }
   }
-  return inRange(suffix, first, most);
+  return inRange(suffix, *first, most, {});
 }
 
 Result<double> ArchitectureKeys::real(std::string_view suffix, RealRange range, std::optional<double> fallback) const {

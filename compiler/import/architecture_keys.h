@@ -28,11 +28,16 @@ class ArchitectureKeys {
     prefix_ += '.';
   }
 
+  /// What stands for a key that is absent, and what it is made from, for a refusal.
+  struct Derived {
+    uint32_t value = 0;
+    std::string_view source;
+  };
   /// The count, from 1 to `most`; `fallback` where the key is absent, refused where there is none.
-  Result<uint32_t> count(std::string_view suffix, uint32_t most, std::optional<uint32_t> fallback = {}) const;
+  Result<uint32_t> count(std::string_view suffix, uint32_t most, std::optional<Derived> fallback = {}) const;
   /// The same for a key that may be an array with one value per layer: refused by name when the layers differ.
   Result<uint32_t> layerCount(std::string_view suffix, uint32_t layers, uint32_t most,
-                              std::optional<uint32_t> fallback = {}) const;
+                              std::optional<Derived> fallback = {}) const;
   /// The number, finite, above `above` and at most `most`; `fallback` where the key is absent.
   struct RealRange {
     double above = 0;
@@ -51,7 +56,7 @@ class ArchitectureKeys {
   Status unsupportedKey(std::string_view suffix, const std::string& what) const;
 
  private:
-  Result<uint32_t> inRange(std::string_view suffix, std::optional<uint64_t> value, uint32_t most) const;
+  Result<uint32_t> inRange(std::string_view suffix, uint64_t value, uint32_t most, std::string_view source) const;
 
   const GgufFile& file_;
   std::string prefix_;

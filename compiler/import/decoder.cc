@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "base/concat.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "compiler/import/architecture_keys.h"
@@ -28,9 +29,12 @@ constexpr size_t kMostNameBytes = 1024;
 
 constexpr std::string_view kLayerPrefix = "blk.";
 
+using Derived = ArchitectureKeys::Derived;
+
 Status readHeads(const ArchitectureKeys& keys, uint32_t layers, ModelSpec* spec) {
   FIRN_ASSIGN_OR_RETURN(spec->heads, keys.layerCount("attention.head_count", layers, kMostHeads));
-  FIRN_ASSIGN_OR_RETURN(spec->kvHeads, keys.layerCount("attention.head_count_kv", layers, kMostHeads, spec->heads));
+  FIRN_ASSIGN_OR_RETURN(spec->kvHeads, keys.layerCount("attention.head_count_kv", layers, kMostHeads,
+                                                       Derived{spec->heads, "'attention.head_count'"}));
   if (spec->heads % spec->kvHeads != 0) {
     return keys.corruptKey("attention.head_count_kv", "is " + std::to_string(spec->kvHeads) +
                                                           ", expected a divisor of the " + std::to_string(spec->heads) +
@@ -41,12 +45,15 @@ Status readHeads(const ArchitectureKeys& keys, uint32_t layers, ModelSpec* spec)
                                                        "embedding_length " + std::to_string(spec->embed) +
                                                        " in a file without attention.key_length");
   }
-  FIRN_ASSIGN_OR_RETURN(spec->headDim, keys.count("attention.key_length", kMostHeadDim, spec->embed / spec->heads));
+  constexpr std::string_view kWidth = "'embedding_length' over 'attention.head_count'";
+  FIRN_ASSIGN_OR_RETURN(spec->headDim,
+                        keys.count("attention.key_length", kMostHeadDim, Derived{spec->embed / spec->heads, kWidth}));
   if (spec->headDim % 2 != 0) {
-    return keys.corruptKey("attention.key_length",
-                           "gives heads of " + std::to_string(spec->headDim) + ", expected an even number");
+    const std::string found = keys.has("attention.key_length") ? "is " : concat("is missing, and ", kWidth, " gives ");
+    return keys.corruptKey("attention.key_length", concat(found, spec->headDim, ", expected an even number"));
   }
-  FIRN_ASSIGN_OR_RETURN(const uint32_t valueDim, keys.count("attention.value_length", kMostHeadDim, spec->headDim));
+  FIRN_ASSIGN_OR_RETURN(const uint32_t valueDim, keys.count("attention.value_length", kMostHeadDim,
+                                                            Derived{spec->headDim, "'attention.key_length'"}));
   if (valueDim != spec->headDim) {
     return keys.unsupportedKey("attention.value_length", "is " + std::to_string(valueDim) + ", supported is only " +
                                                              "the key length " + std::to_string(spec->headDim));
@@ -63,7 +70,9 @@ Status readVocab(const ArchitectureKeys& keys, const GgufFile& file, ModelSpec* 
   uint64_t rows = embedding == nullptr ? 0 : embedding->dims[1];
   if (tokens) rows = tokens->size();
   rows = std::min<uint64_t>(rows, kMostVocab + 1ULL);
-  FIRN_ASSIGN_OR_RETURN(spec->vocab, keys.count("vocab_size", kMostVocab, static_cast<uint32_t>(rows)));
+  const std::string_view source = tokens ? "the length of 'tokenizer.ggml.tokens'" : "the rows of 'token_embd.weight'";
+  FIRN_ASSIGN_OR_RETURN(spec->vocab,
+                        keys.count("vocab_size", kMostVocab, Derived{static_cast<uint32_t>(rows), source}));
   if (tokens && tokens->size() != spec->vocab) {
     return keys.corruptKey("vocab_size", "is " + std::to_string(spec->vocab) + ", but 'tokenizer.ggml.tokens' has " +
                                              std::to_string(tokens->size()) + " tokens");
@@ -133,24 +142,28 @@ Status readWeights(WeightSource& weights, const DecoderTraits& traits, ModelSpec
 }
 
 struct LayerName {
-  std::string pattern;  ///< "blk.*.attn_q.weight"; the name itself outside the layers
-  uint64_t layer = 0;
   bool inLayer = false;
+  uint64_t layer = 0;
+  std::string_view rest;  ///< "attn_q.weight" of "blk.0.attn_q.weight"
 };
 
 LayerName splitName(std::string_view name) {
-  LayerName out{std::string(name)};
+  LayerName out;
   if (!name.starts_with(kLayerPrefix)) return out;
   const std::string_view rest = name.substr(kLayerPrefix.size());
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out.layer);
   if (error != std::errc() || end == rest.data() + rest.size() || *end != '.') return out;
   out.inLayer = true;
-  out.pattern = std::string(kLayerPrefix) + "*" + std::string(rest.substr(static_cast<size_t>(end - rest.data())));
+  out.rest = rest.substr(static_cast<size_t>(end - rest.data()) + 1);
   return out;
 }
 
-// What nobody asked for may be left out only if that cannot change an answer.
+// What nobody asked for may be left out only if that cannot change an answer. Of tensors of a layer that must be known;
+// what else a file brings along is of no use to a layer.
 Status checkUnused(const WeightSource& weights, const DecoderTraits& traits, ModelSpec* spec) {
+  const auto isOneOf = [](std::span<const std::string_view> list, std::string_view name) {
+    return std::ranges::find(list, name) != list.end();
+  };
   for (const GgufTensor* tensor : weights.unused()) {
     const LayerName name = splitName(tensor->name);
     if (name.inLayer && name.layer >= spec->layers.size()) {
@@ -158,7 +171,7 @@ Status checkUnused(const WeightSource& weights, const DecoderTraits& traits, Mod
                      std::to_string(name.layer) + ", but key '" + std::string(traits.architecture) +
                      ".block_count' is " + std::to_string(spec->layers.size()));
     }
-    if (std::ranges::find(kRefusedTensors, name.pattern) != std::end(kRefusedTensors)) {
+    if (name.inLayer ? !isOneOf(kHarmlessLayerTensors, name.rest) : isOneOf(kRefusedTensors, tensor->name)) {
       return unsupported(weights.path() + ": tensor " + quoted(tensor->name) + " is not supported in architecture '" +
                          std::string(traits.architecture) + "': without it the answers would be wrong");
     }

@@ -32,29 +32,33 @@ inline constexpr RefusedKey kRefusedWindowRopeKeys[] = {
     {"rope.dimension_count_swa", 0, 0, "a second rope for windowed layers"},
 };
 
-/// "blk.*." stands for any layer.
+/// Keys of ropes that go beyond the formulas of rope_frequencies.h.
+inline constexpr RefusedKey kRefusedRopeKeys[] = {
+    {"rope.scaling.attn_factor", 0, 1, "a scale of attention by rope"},
+    {"rope.scaling.yarn_attn_factor", 0, 1, "a scale of attention by rope"},
+    {"rope.scaling.yarn_ext_factor", 0, 1, "a partial yarn"},
+    {"rope.scaling.yarn_log_multiplier", 0, 0, "yarn with another magnitude"},
+    {"rope.dimension_sections", 0, 0, "a rope of several sections"},
+};
+
+/// Tensors outside the layers.
 inline constexpr std::string_view kRefusedTensors[] = {
     "output.bias",
+    "output.scale",
     "output_norm.bias",
     "position_embd.weight",
+    "token_embd.scale",
     "token_embd_norm.weight",
+    "token_embd_norm.bias",
+    "token_types.weight",
     "rope_factors_long.weight",
     "rope_factors_short.weight",
-    "blk.*.attn_norm.bias",
-    "blk.*.ffn_norm.bias",
-    "blk.*.attn_q_norm.weight",
-    "blk.*.attn_k_norm.weight",
-    "blk.*.attn_qkv.weight",
-    "blk.*.attn_sinks.weight",
-    "blk.*.attn_sub_norm.weight",
-    "blk.*.ffn_sub_norm.weight",
-    "blk.*.post_attention_norm.weight",
-    "blk.*.post_ffw_norm.weight",
-    "blk.*.ffn_gate_inp.weight",
-    "blk.*.attn_q.scale",
-    "blk.*.attn_k.scale",
-    "blk.*.attn_v.scale",
-    "blk.*.ffn_up.scale",
+};
+
+/// Of the tensors of a layer ("blk.0." before the name), all that is not asked for and not one of these is refused: a
+/// scale, a norm or a bias that nobody knows yet would be missed in silence.
+inline constexpr std::string_view kHarmlessLayerTensors[] = {
+    "attn_rot_embd.weight",  // frequencies of the rope, which the keys give
 };
 
 }  // namespace firn::import

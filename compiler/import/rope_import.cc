@@ -4,11 +4,15 @@
 #include <limits>
 
 #include "base/quote.h"
+#include "compiler/import/decoder_refusals.h"
 #include "compiler/import/rope_frequencies.h"
 
 namespace firn::import {
 namespace {
 
+using Derived = ArchitectureKeys::Derived;
+
+constexpr std::string_view kHeadWidth = "the width of a head";
 constexpr double kMostBase = 1e12;
 constexpr double kMostFactor = 1e6;
 constexpr uint32_t kMostContext = std::numeric_limits<int32_t>::max();
@@ -22,15 +26,6 @@ constexpr ScalingName kScalings[] = {
     {"linear", RopeScaling::kLinear},
     {"llama3", RopeScaling::kLlama3},
     {"yarn", RopeScaling::kYarn},
-};
-
-// Keys of scalings that go beyond the formulas of rope_frequencies.h.
-constexpr RefusedKey kRefused[] = {
-    {"rope.scaling.attn_factor", 0, 1, "a scale of attention by rope"},
-    {"rope.scaling.yarn_attn_factor", 0, 1, "a scale of attention by rope"},
-    {"rope.scaling.yarn_ext_factor", 0, 1, "a partial yarn"},
-    {"rope.scaling.yarn_log_multiplier", 0, 0, "yarn with another magnitude"},
-    {"rope.dimension_sections", 0, 0, "a rope of several sections"},
 };
 
 // Without a type, a factor means linear scaling (the key's older use, and that of the key scale_linear).
@@ -53,8 +48,8 @@ Status readScalingNumbers(const ArchitectureKeys& keys, const ModelSpec& spec, R
   const bool old = !keys.has("rope.scaling.factor") && keys.has("rope.scale_linear");
   FIRN_ASSIGN_OR_RETURN(rope->factor, keys.real(old ? "rope.scale_linear" : "rope.scaling.factor", {0, kMostFactor}));
   if (rope->scaling == RopeScaling::kLinear) return Status::ok();
-  std::optional<uint32_t> context;
-  if (spec.trainedContext > 0) context = spec.trainedContext;
+  std::optional<Derived> context;
+  if (spec.trainedContext > 0) context = Derived{spec.trainedContext, "'context_length'"};
   FIRN_ASSIGN_OR_RETURN(rope->originalContext,
                         keys.count("rope.scaling.original_context_length", kMostContext, context));
   if (rope->scaling == RopeScaling::kYarn) {
@@ -87,8 +82,8 @@ Result<std::vector<float>> readDivisors(uint32_t dims, WeightSource& weights) {
 
 Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec, WeightSource& weights) {
   RopeParameters rope;
-  FIRN_RETURN_IF_ERROR(keys.refuse(kRefused));
-  FIRN_ASSIGN_OR_RETURN(rope.dims, keys.count("rope.dimension_count", spec.headDim, spec.headDim));
+  FIRN_RETURN_IF_ERROR(keys.refuse(kRefusedRopeKeys));
+  FIRN_ASSIGN_OR_RETURN(rope.dims, keys.count("rope.dimension_count", spec.headDim, Derived{spec.headDim, kHeadWidth}));
   if (rope.dims % 2 != 0) {
     return keys.corruptKey("rope.dimension_count", "is " + std::to_string(rope.dims) + ", expected an even number");
   }
@@ -112,7 +107,8 @@ Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec,
 
 Result<RopeSpec> importWindowRope(const ArchitectureKeys& keys, const ModelSpec& spec, double base) {
   RopeParameters rope;
-  FIRN_ASSIGN_OR_RETURN(rope.dims, keys.count("rope.dimension_count_swa", spec.headDim, spec.rope.dims));
+  FIRN_ASSIGN_OR_RETURN(rope.dims, keys.count("rope.dimension_count_swa", spec.headDim,
+                                              Derived{spec.rope.dims, "'rope.dimension_count'"}));
   if (rope.dims % 2 != 0) {
     return keys.corruptKey("rope.dimension_count_swa", "is " + std::to_string(rope.dims) + ", expected an even number");
   }
