@@ -232,6 +232,7 @@ class Sample {
       if (lane != 0) return;
       add(isCpu() ? TaskOp::kCpuEmbed : TaskOp::kRefEmbed, "token_embd",
           {symbolOperand(SymbolKind::kIds, DType::kI32, spanOf({m})), table_, x_});
+      add(isCpu() ? TaskOp::kCpuScale : TaskOp::kRefScale, "embed_scale", {x_, x_}, {doubleAttr(-8)});
     });
     for (auto& args : args_) args.clear();
     block_ = p_.beginBody(concat("block.", m));
@@ -380,6 +381,7 @@ class Sample {
       add(TaskOp::kRefLinear, "ffn_up", {n, matrix(DType::kBf16, kFfn, kEmbed), up});
       add(TaskOp::kRefMul, "ffn_mul", {gate, up, gate});
       add(TaskOp::kRefLinear, "ffn_down", {gate, matrix(DType::kQ4_0, kEmbed, kFfn), n});
+      add(TaskOp::kRefSoftcap, "ffn_cap", {n, n}, {doubleAttr(30)});
       add(TaskOp::kRefAdd, "ffn_add", {x_, n, x_});
     });
   }

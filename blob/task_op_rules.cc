@@ -41,10 +41,10 @@ constexpr OperandRule codes(Access access) { return {"codes", Kind::kScratchI8, 
 constexpr OperandRule scales(Access access) { return {"scales", Kind::kScratchF32, access, {kRows, kGroups}}; }
 constexpr OperandRule sums(Access access) { return {"sums", Kind::kScratchI32, access, {kRows, kGroups}}; }
 
-constexpr NamedAttr kScaleAttr = {"scale", AttrRule::kFinite};
+constexpr NamedAttr kScaleAttr = {"scale", AttrRule::kPositive};
 constexpr NamedAttr kTurnPairing = {"pairing", AttrRule::kFlag, true};
 constexpr NamedAttr kTurnDims = {"dims", AttrRule::kRotated, true};
-constexpr NamedAttr kEps = {"eps", AttrRule::kNotNegative};
+constexpr NamedAttr kEps = {"eps", AttrRule::kPositive};
 constexpr NamedAttr kWindowAttr = {"window", AttrRule::kWindow};
 
 constexpr TaskOpRule kRules[] = {
@@ -61,7 +61,7 @@ constexpr TaskOpRule kRules[] = {
     {TaskOp::kRefRope,
      true,
      {in("in", kByHead), kPositionsIn, weight("freqs", Kind::kWeightF32, {kPairs}), out(kByHead)},
-     {NamedAttr{"pairing", AttrRule::kFlag}, {"dims", AttrRule::kRotated}, {"magnitude", AttrRule::kFinite}}},
+     {NamedAttr{"pairing", AttrRule::kFlag}, {"dims", AttrRule::kRotated}, {"magnitude", AttrRule::kPositive}}},
     {TaskOp::kRefStateWrite,
      false,
      {in("in", {kRows, kKvHeads, kHeadDim}), {"cache", Kind::kCache, kWrite, kCacheView}, kScalesWritten},
@@ -76,7 +76,7 @@ constexpr TaskOpRule kRules[] = {
                   Presence::kUnlessF32},
       scalesOf("K scales"), scalesOf("V scales"), keyBias("bias", Kind::kWeightFloat, {kKvHeads, kHeadDim}),
       keyBias("freqs", Kind::kWeightF32, {kPairs}), out(kByHead)},
-     {kScaleAttr, kWindowAttr, kTurnPairing, kTurnDims, NamedAttr{"magnitude", AttrRule::kFinite, true}}},
+     {kScaleAttr, kWindowAttr, kTurnPairing, kTurnDims, NamedAttr{"magnitude", AttrRule::kPositive, true}}},
     {TaskOp::kRefSilu, true, {in("in"), out()}, {}},
     {TaskOp::kRefGelu, true, {in("in"), out()}, {NamedAttr{"tanh", AttrRule::kFlag}}},
     {TaskOp::kRefMul, true, {in("a"), in("b"), out()}, {}},

@@ -87,9 +87,8 @@ struct OperandRule {
 /// How an attribute is checked.
 enum class AttrRule : uint8_t {
   kNone = 0,
-  kFinite,       ///< a finite double
-  kNotNegative,  ///< a finite double, 0 or more
-  kPositive,     ///< a finite double above 0
+  kFinite,       ///< a double, finite in the f32 that kernels compute with
+  kPositive,     ///< the same, and above 0
   kFlag,         ///< 0 or 1
   kRotated,      ///< rotated dims: even, 2..kHeadDim, twice kPairs
   kFirstColumn,  ///< plus kOut at most kColumns
@@ -97,6 +96,9 @@ enum class AttrRule : uint8_t {
   kGroup,        ///< 1..2^31
   kWindow,       ///< 0..2^31, 0 for none
 };
+
+/// True of attributes that are doubles; the others are integers.
+constexpr bool isReal(AttrRule rule) { return rule == AttrRule::kFinite || rule == AttrRule::kPositive; }
 
 struct NamedAttr {
   std::string_view name;

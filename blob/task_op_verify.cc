@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -90,6 +91,12 @@ std::string_view placeText(Kind kind) {
     case Kind::kCacheScales: return "the KV cache";
     default: return "weights";
   }
+}
+
+std::string realText(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", value);
+  return text.data();
 }
 
 /// Checks one task: binds the dim roles in order of the operands, then what ties them together.
@@ -251,25 +258,27 @@ class TaskCheck {
 
   Status checkAttrs() {
     for (uint32_t i = 0; i < attrs_.size(); ++i) {
-      const auto expected = attrFault(rule_.attrs[i].rule, attrs_[i]);
-      if (expected) {
-        return corrupt(concat("attribute ", rule_.attrs[i].name, ": bits ", attrs_[i], ", expected ", *expected));
-      }
+      const NamedAttr& attr = rule_.attrs[i];
+      const auto expected = attrFault(attr.rule, attrs_[i]);
+      if (!expected) continue;
+      const std::string found = isReal(attr.rule) ? realText(attrAsDouble(attrs_[i])) : std::to_string(attrs_[i]);
+      return corrupt(concat("attribute ", attr.name, ": is ", found, ", expected ", *expected));
     }
     return Status::ok();
   }
 
   /// What the attribute should have been, or nullopt when it is fine.
   std::optional<std::string> attrFault(AttrRule rule, uint64_t value) {
-    const double real = attrAsDouble(value);
+    // Kernels compute in f32, where 1e300 is infinite and 1e-300 is 0.
+    const auto real = static_cast<float>(attrAsDouble(value));
     const auto unless = [](bool fine, std::string_view expected) {
       return fine ? std::nullopt : std::optional<std::string>(expected);
     };
     switch (rule) {
       case AttrRule::kNone: return std::nullopt;
-      case AttrRule::kFinite: return unless(std::isfinite(real), "a finite number");
-      case AttrRule::kNotNegative: return unless(std::isfinite(real) && real >= 0, "a finite number, 0 or more");
-      case AttrRule::kPositive: return unless(std::isfinite(real) && real > 0, "a finite number above 0");
+      case AttrRule::kFinite: return unless(std::isfinite(real), "a number that is finite in f32");
+      case AttrRule::kPositive:
+        return unless(std::isfinite(real) && real > 0, "a number that is finite and above 0 in f32");
       case AttrRule::kFlag: return unless(value <= 1, "0 or 1");
       case AttrRule::kRotated:
         return unless(value >= 2 && value % 2 == 0 && value <= context_.header.headDim && value / 2 == dim(Dim::kPairs),

@@ -1,5 +1,6 @@
 #include "compiler/import/architecture_keys.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -75,9 +76,11 @@ Result<double> ArchitectureKeys::real(std::string_view suffix, RealRange range, 
   FIRN_ASSIGN_OR_RETURN(std::optional<double> value, file_.getFloat(key(suffix)));
   if (!value) value = fallback;
   if (!value) return corruptKey(suffix, "is missing");
-  if (!std::isfinite(*value) || *value <= range.above || *value > range.most) {
-    return corruptKey(suffix, "is " + realText(*value) + ", expected above " + realText(range.above) + " and at most " +
-                                  realText(range.most));
+  // In fp32 too, where the model is computed: 1e-300 is 0 there.
+  const auto rounded = static_cast<double>(static_cast<float>(*value));
+  if (!std::isfinite(*value) || std::min(*value, rounded) <= range.above || *value > range.most) {
+    return corruptKey(suffix, "is " + realText(*value) + ", expected a number that is above " + realText(range.above) +
+                                  " in f32 and at most " + realText(range.most));
   }
   return *value;
 }

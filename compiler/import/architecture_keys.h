@@ -38,7 +38,7 @@ class ArchitectureKeys {
   /// The same for a key that may be an array with one value per layer: refused by name when the layers differ.
   Result<uint32_t> layerCount(std::string_view suffix, uint32_t layers, uint32_t most,
                               std::optional<Derived> fallback = {}) const;
-  /// The number, finite, above `above` and at most `most`; `fallback` where the key is absent.
+  /// The number, finite, above `above` (in f32 as well) and at most `most`; `fallback` where the key is absent.
   struct RealRange {
     double above = 0;
     double most = 0;

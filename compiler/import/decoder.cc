@@ -89,9 +89,6 @@ Status readHyperParameters(const ArchitectureKeys& keys, const GgufFile& file, M
   }
   FIRN_ASSIGN_OR_RETURN(const double epsilon, keys.real("attention.layer_norm_rms_epsilon", {0, 1}));
   spec->normEpsilon = static_cast<float>(epsilon);
-  if (spec->normEpsilon <= 0) {
-    return keys.corruptKey("attention.layer_norm_rms_epsilon", "is so small that it is 0 in f32");
-  }
   FIRN_RETURN_IF_ERROR(readHeads(keys, layers, spec));
   FIRN_RETURN_IF_ERROR(readVocab(keys, file, spec));
   spec->layers.resize(layers);

@@ -69,6 +69,7 @@ class GgufWriter {
   GgufWriter& u16(std::string_view key, uint16_t value) { return scalar(key, GgufType::kU16, value); }
   GgufWriter& i32(std::string_view key, int32_t value) { return scalar(key, GgufType::kI32, value); }
   GgufWriter& f32(std::string_view key, float value) { return scalar(key, GgufType::kF32, value); }
+  GgufWriter& f64(std::string_view key, double value) { return scalar(key, GgufType::kF64, value); }
   GgufWriter& boolean(std::string_view key, bool value) {
     return scalar(key, GgufType::kBool, static_cast<uint8_t>(value ? 1 : 0));
   }

@@ -95,8 +95,12 @@ Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec,
   FIRN_RETURN_IF_ERROR(readScalingNumbers(keys, spec, &rope));
   rope.divisors = divisors;
   RopeFrequencies frequencies = ropeFrequencies(rope);
-  for (const float frequency : frequencies.freqs) {
-    if (!std::isfinite(frequency)) return keys.corruptKey("rope.freq_base", "and the scaling give no finite frequency");
+  for (size_t i = 0; i < frequencies.freqs.size(); ++i) {
+    const float frequency = frequencies.freqs[i];
+    if (frequency >= 0 && frequency <= kMostRopeFrequency) continue;
+    return keys.corruptKey("rope.freq_base", "with the scaling and tensor 'rope_freqs.weight' gives frequency " +
+                                                 std::to_string(frequency) + " at index " + std::to_string(i) +
+                                                 ", expected 0 to 1000000");
   }
   RopeSpec out;
   out.dims = rope.dims;

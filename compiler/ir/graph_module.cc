@@ -48,6 +48,12 @@ mlir::LogicalResult WeightOp::verify() {
     return violates(*this, "graph.weight_c4")
            << "found a value of type " << getValue()->getType() << ", expected " << getType();
   }
+  if (getValue()) {
+    auto numbers = getValue()->tryGetValues<llvm::APFloat>();
+    if (numbers && !llvm::all_of(*numbers, [](const llvm::APFloat& one) { return one.isFinite(); })) {
+      return violates(*this, "graph.weight_c5") << "found " << *getValue() << ", expected finite numbers";
+    }
+  }
   return mlir::success();
 }
 

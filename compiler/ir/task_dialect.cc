@@ -1,5 +1,7 @@
 // Checks of the ops of the task dialect: what holds in every phase. That addresses are there and do not overlap is
 // checked when the program becomes bytes (blob/verifier.h).
+#include <limits>
+
 #include "blob/names.h"
 #include "compiler/ir/task.h"
 #include "mlir/IR/Builders.h"
@@ -32,6 +34,13 @@ mlir::LogicalResult holdsOnly(mlir::Operation* op, mlir::Block& block) {
     if (!llvm::isa<Ops...>(child)) return child.emitOpError() << "cannot stand in " << op->getName();
   }
   return mlir::success();
+}
+
+/// True of numbers that kernels, which compute in f32, can take: finite there and above `above`.
+bool isFiniteF32(llvm::APFloat number, double above = -std::numeric_limits<double>::infinity()) {
+  bool losesInfo = false;
+  number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.isFinite() && static_cast<double>(number.convertToFloat()) > above;
 }
 
 mlir::LogicalResult checkAddress(mlir::Operation* op, std::optional<int64_t> address) {
@@ -133,6 +142,15 @@ mlir::LogicalResult PackOp::verify() {
   if (form == "rope_table" && (!getValues() || !getMagnitude() || getValues()->getNumElements() != getColumns()[1])) {
     return emitOpError() << "a rope_table needs a magnitude and " << getColumns()[1] << " values";
   }
+  if (getMagnitude() && !isFiniteF32(*getMagnitude(), 0)) {
+    return emitOpError() << "magnitude is " << getMagnitudeAttr() << ", expected a number finite and above 0 in f32";
+  }
+  if (getValues()) {
+    auto numbers = getValues()->tryGetValues<llvm::APFloat>();
+    if (!numbers || !llvm::all_of(*numbers, [](const llvm::APFloat& one) { return isFiniteF32(one); })) {
+      return emitOpError() << "values " << *getValues() << ", expected numbers finite in f32";
+    }
+  }
   return mlir::success();
 }
 
@@ -175,6 +193,9 @@ mlir::LogicalResult RunOp::verify() {
   for (mlir::Attribute value : getValues().value_or(mlir::ArrayAttr::get(getContext(), {}))) {
     if (!llvm::isa<mlir::IntegerAttr, mlir::FloatAttr>(value)) {
       return emitOpError() << "attribute " << value << " is no number";
+    }
+    if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value); real && !isFiniteF32(real.getValue())) {
+      return emitOpError() << "attribute " << value << ", expected a number finite in f32";
     }
   }
   return mlir::success();

@@ -91,7 +91,9 @@ class GraphBuilder {
                                          std::to_string(spec_.headDim) + " and half as many frequencies");
     }
     for (float freq : rope.freqs) {
-      if (!std::isfinite(freq)) return fail("graph.import_c2", "a rope frequency is not finite");
+      if (freq >= 0 && freq <= import::kMostRopeFrequency) continue;
+      return fail("graph.import_c2", "a rope frequency is " + std::to_string(freq) + ", expected 0 to " +
+                                         std::to_string(static_cast<uint32_t>(import::kMostRopeFrequency)));
     }
     return mlir::success();
   }

@@ -54,6 +54,11 @@ graph.weight @w : tensor<4xf32> {value = dense<0.0> : tensor<8xf32>}
 
 // -----
 
+// expected-error-re @+1 {{graph.weight_c5: {{.*}}expected finite numbers}}
+graph.weight @w : tensor<2xf32> {value = dense<[1.0, 0x7F800000]> : tensor<2xf32>}
+
+// -----
+
 graph.func private @f() {
   // expected-error-re @+1 {{graph.param_c1: {{.*}}found}}
   graph.param @w : tensor<?x4xf32>

@@ -1,0 +1,90 @@
+// Attributes that are real numbers, of every op: what is no number in f32, or has no meaning there, is refused by name.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "blob/sample_program.h"
+#include "blob/task_op_rules.h"
+#include "blob/task_op_verify.h"
+
+namespace firn::blob {
+namespace {
+
+using OpAttr = std::pair<TaskOp, std::string_view>;
+
+/// Every attribute of every op that is a real number.
+std::set<OpAttr> realAttrs() {
+  std::set<OpAttr> all;
+  for (uint16_t number = 0; number < 1000; ++number) {
+    const TaskOpRule* rule = taskOpRule(static_cast<TaskOp>(number));
+    if (rule == nullptr) continue;
+    for (const NamedAttr& attr : rule->attrs) {
+      if (isReal(attr.rule)) all.insert({rule->op, attr.name});
+    }
+  }
+  return all;
+}
+
+class SampleTasks {
+ public:
+  SampleTasks(Target target, DType kvType)
+      : target_(target), program_(sampleContents(target, SampleSize::kFull, kvType).program) {}
+
+  const std::vector<TaskRecord>& tasks() const { return program_.tasks; }
+
+  /// What the verifier says of `task` with `bits` as attribute `index`.
+  Status verifyWith(const TaskRecord& task, size_t index, uint64_t bits) const {
+    std::vector<uint64_t> attrs(program_.attrs.begin() + task.firstAttr,
+                                program_.attrs.begin() + task.firstAttr + task.attrCount);
+    attrs[index] = bits;
+    BodyNeeds needs;
+    const auto operands = std::span(program_.operands).subspan(task.firstOperand, task.operandCount);
+    return verifyTask({program_.header, target_}, static_cast<TaskOp>(task.op), operands, attrs, needs);
+  }
+
+ private:
+  Target target_;
+  Program program_;
+};
+
+void expectOnlyNumbers(const SampleTasks& sample, const TaskRecord& task, size_t index, const NamedAttr& attr) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> bad = {kNan, -kNan, kInf, -kInf, 1e300, -1e300, 3.5e38};
+  std::vector<double> good = {1, 0.5, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()};
+  const bool isPositive = attr.rule == AttrRule::kPositive;
+  (isPositive ? bad : good).insert((isPositive ? bad : good).end(), {0, -0.0, -1, 1e-300, -1e-300});
+  const std::string_view op = taskOpName(static_cast<TaskOp>(task.op));
+  for (const double value : bad) {
+    const Status status = sample.verifyWith(task, index, doubleAttr(value));
+    EXPECT_EQ(status.code(), Code::kCorrupt) << op << ' ' << attr.name << " = " << value;
+    const std::string expected = "attribute " + std::string(attr.name) + ": is ";
+    EXPECT_NE(status.message().find(expected), std::string::npos) << status.toString();
+    EXPECT_NE(status.message().find(", expected a number that is finite"), std::string::npos) << status.toString();
+  }
+  for (const double value : good) {
+    const Status status = sample.verifyWith(task, index, doubleAttr(value));
+    EXPECT_TRUE(status.isOk()) << op << ' ' << attr.name << " = " << value << ": " << status.toString();
+  }
+}
+
+TEST(TaskAttrs, RealNumbersAreFiniteInF32) {
+  std::set<OpAttr> tried;
+  for (const Target target : {Target::kCpu, Target::kReference}) {
+    const SampleTasks sample(target, DType::kI8);  // whose attentions have all their attributes
+    for (const TaskRecord& task : sample.tasks()) {
+      const TaskOpRule& rule = *taskOpRule(static_cast<TaskOp>(task.op));
+      for (size_t i = 0; i < task.attrCount; ++i) {
+        if (!isReal(rule.attrs[i].rule) || !tried.insert({rule.op, rule.attrs[i].name}).second) continue;
+        expectOnlyNumbers(sample, task, i, rule.attrs[i]);
+      }
+    }
+  }
+  EXPECT_EQ(tried, realAttrs()) << "the sample program lacks an op with a real attribute";
+}
+
+}  // namespace
+}  // namespace firn::blob
