@@ -7,6 +7,7 @@
 
 #include "base/concat.h"
 #include "base/page_buffer.h"
+#include "base/quote.h"
 #include "engine/prefix_store.h"
 #include "engine/snapshot.h"
 
@@ -324,19 +325,14 @@ Status Session::save(const std::string& path) const {
 
 Status Session::load(const std::string& path) {
   const SnapshotIdentity identity = SnapshotIdentity::of(model_->blob());
-  const auto loaded = [&]() -> Status {
-    FIRN_ASSIGN_OR_RETURN(const PageBuffer file, readSnapshot(path, identity, layout_));
-    FIRN_ASSIGN_OR_RETURN(const SnapshotView view, parseSnapshot(file.bytes(), identity, layout_));
-    const auto tokens = static_cast<uint32_t>(view.ids.size());
-    preparePages(tokens);
-    layout_.unpack(view.rows, tokens, {0, tokens}, cache_);
-    adopt(view.ids, view.exactTokens);
-    return Status::ok();
-  };
-  Status status = loaded();
-  // What the system says of a file names it already.
-  if (status.isOk() || status.message().find(path) != std::string::npos) return status;
-  return status.withPlace(path);
+  FIRN_ASSIGN_OR_RETURN(const PageBuffer file, readSnapshot(path, identity, layout_));
+  const Result<SnapshotView> view = parseSnapshot(file.bytes(), identity, layout_);
+  if (!view.isOk()) return view.status().withPlace(printablePath(path));
+  const auto tokens = static_cast<uint32_t>(view->ids.size());
+  preparePages(tokens);
+  layout_.unpack(view->rows, tokens, {0, tokens}, cache_);
+  adopt(view->ids, view->exactTokens);
+  return Status::ok();
 }
 
 }  // namespace firn::engine

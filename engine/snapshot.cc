@@ -5,9 +5,11 @@
 #include <cstring>
 #include <vector>
 
+#include "base/align.h"
 #include "base/atomic_file.h"
 #include "base/concat.h"
 #include "base/mapped_file.h"
+#include "base/quote.h"
 #include "blob/names.h"
 
 namespace firn::engine {
@@ -16,8 +18,9 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 static_assert(sizeof(SnapshotHeader) % kAlignment == 0);
 
-uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-uint64_t rowsOffset(uint32_t tokens) { return sizeof(SnapshotHeader) + aligned(uint64_t{tokens} * sizeof(int32_t)); }
+uint64_t rowsOffset(uint32_t tokens) {
+  return sizeof(SnapshotHeader) + roundUp(uint64_t{tokens} * sizeof(int32_t), kAlignment);
+}
 
 template <typename T>
 std::span<const std::byte> bytesOf(const T& value) {
@@ -92,6 +95,18 @@ Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
     }
   }
   return Status::ok();
+}
+
+struct FileBytes {
+  uint64_t found;
+  uint64_t most;
+};
+
+/// Most likely it is one of a larger model, which its header says.
+Status whyTooLarge(const SnapshotHeader& header, const SnapshotIdentity& identity, const FileBytes& bytes) {
+  FIRN_RETURN_IF_ERROR(checkFormat(header));
+  FIRN_RETURN_IF_ERROR(checkIdentity(header.identity, identity));
+  return corrupt(concat("the snapshot has ", bytes.found, " bytes; the largest for this model has ", bytes.most));
 }
 
 /// What the tasks of the entry compute, addresses aside: other ladders of the same model have the same.
@@ -185,12 +200,9 @@ Result<PageBuffer> readSnapshot(const std::string& path, const SnapshotIdentity&
   FIRN_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
   const uint64_t limit = snapshotBytes(layout, layout.rows);
   if (file.size() > limit) {
-    // Most likely one of a larger model, which its header says.
     SnapshotHeader header;
     FIRN_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&header, 1))));
-    FIRN_RETURN_IF_ERROR(checkFormat(header));
-    FIRN_RETURN_IF_ERROR(checkIdentity(header.identity, identity));
-    return corrupt(concat("the snapshot has ", file.size(), " bytes; the largest for this model has ", limit));
+    return whyTooLarge(header, identity, {.found = file.size(), .most = limit}).withPlace(printablePath(path));
   }
   FIRN_ASSIGN_OR_RETURN(PageBuffer bytes, PageBuffer::allocate(file.size()));
   FIRN_RETURN_IF_ERROR(file.readAt(0, bytes.bytes()));

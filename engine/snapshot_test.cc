@@ -9,6 +9,8 @@
 #include <functional>
 #include <iterator>
 
+#include "base/align.h"
+#include "base/quote.h"
 #include "engine/session_cases_for_test.h"
 
 namespace firn::engine {
@@ -78,7 +80,7 @@ TEST_P(SnapshotTest, HoldsTheValidRowsAlone) {
     ASSERT_TRUE(session->save(path()).isOk());
     const DType type = GetParam().blob.cacheType();
     const uint64_t rowBytes = cts::kHeadDim * dtypeInfo(type)->blockBytes + (type == DType::kI8 ? sizeof(float) : 0);
-    const uint64_t idBytes = (tokens * sizeof(int32_t) + 63) / 64 * 64;
+    const uint64_t idBytes = roundUp(tokens * sizeof(int32_t), 64);
     EXPECT_EQ(std::filesystem::file_size(path()),
               sizeof(SnapshotHeader) + idBytes + uint64_t{cts::kLayers} * 2 * cts::kKvHeads * tokens * rowBytes);
     EXPECT_TRUE(session->load(path()).isOk());
@@ -179,6 +181,46 @@ TEST_P(SnapshotTest, NamesTheFieldThatDiffers) {
   EXPECT_EQ(session->load(path() + ".none").code(), Code::kNotFound);
   replace(good);
   EXPECT_TRUE(session->load(path()).isOk());
+}
+
+/// The name as messages say it: in quotes, its control characters as \\xNN.
+TEST_P(SnapshotTest, EveryRefusalNamesTheFileOnceAndEscapedOnce) {
+  const std::string odd = path() + " \n\x1b[31m";
+  const std::string shown = printablePath(odd);
+  ASSERT_NE(shown, odd);
+  const auto session = open();
+  ASSERT_TRUE(session->prompt(cts::someIds(20)).isOk());
+  ASSERT_TRUE(session->save(path()).isOk());
+  const Bytes good = content();
+  const auto expectNamedOnce = [&](Code code, const char* what) {
+    const Status status = session->load(odd);
+    EXPECT_EQ(status.code(), code) << what << ": " << status.toString();
+    const std::string& said = status.message();
+    const size_t first = said.find(shown);
+    ASSERT_NE(first, std::string::npos) << what << ": " << said;
+    EXPECT_EQ(said.find(shown, first + 1), std::string::npos) << what << ": " << said;
+    EXPECT_EQ(said.find_first_of("\n\x1b"), std::string::npos) << what;
+  };
+  const auto expectRefused = [&](const Bytes& bytes, Code code, const char* what) {
+    replace(bytes);
+    std::filesystem::rename(path(), odd);
+    expectNamedOnce(code, what);
+    std::filesystem::remove(odd);
+  };
+  const auto otherModel = [](SnapshotHeader& header) { header.identity.layers += 1; };
+  expectNamedOnce(Code::kNotFound, "missing");
+  std::filesystem::create_directory(odd);
+  expectNamedOnce(Code::kInvalidArgument, "a folder");
+  std::filesystem::remove(odd);
+  expectRefused({}, Code::kCorrupt, "empty");
+  expectRefused(Bytes(good.size(), 'x'), Code::kCorrupt, "no snapshot");
+  edit(good, otherModel);
+  expectRefused(content(), Code::kVersionMismatch, "another model");
+  Bytes large = good;
+  large.resize(snapshotBytes(KvLayout::of(session->model().blob().header()), cts::kKvRows) + 1);
+  expectRefused(large, Code::kCorrupt, "too large");
+  edit(large, otherModel);
+  expectRefused(content(), Code::kVersionMismatch, "of a larger model");
 }
 
 TEST_P(SnapshotTest, OtherDevicesAndWeightsAreRefused) {
