@@ -3,29 +3,38 @@
 // A matrix [N, K] is ceil(N/16) panels, one after the other, each panelBytes(type, K) long. Rows beyond N hold zeros.
 // G = K / 32 (quantized types only have whole groups).
 //
-//   q4_0, q4_1   codes: G x 256 bytes, then scales: G x 16 f16, then (q4_1) mins: G x 16 f16; each plane padded to 64
-//   bytes.
-//                Group g's 256 bytes are 4 rows of 64: byte [j][4*r + b] (j 0..3, r row 0..15, b 0..3) holds weight
-//                k = 32g + 4j + b of row r in its low nibble, and k + 16 in its high nibble; codes are unsigned 0..15.
-//   q5_0, q5_1   as q4_0 and q4_1, but a group's codes are 320 bytes: the fifth bits follow in a row of 64, in which
-//   bit
-//                j (0..7) of byte [4*r + b] belongs to weight k = 32g + 4j + b of row r; codes are unsigned 0..31.
-//   q4_k, q5_k, q6_k   codes: G x 256 bytes as q4_0, G x 320 as q5_0, or G x 384: the two high bits of q6_k follow in
-//   two
-//                rows of 64, in which bits 2i and 2i + 1 of byte [h][4*r + b] (h 0..1, i 0..3) belong to weight
-//                k = 32g + 16h + 4i + b of row r; codes are unsigned 0..63.
-//                Then group scales: G x 32 bytes, first that of each of the 16 rows, then (q4_k, q5_k) their mins; q6_k
-//                has two signed scales, that of the first 16 weights of each row, then that of the last 16.
-//                Then supers: a line of 64 bytes with a u32, the place p of the first group in its super-block of 8;
-//                then S = (G + 14) / 8 times 16 f16 scales d and (q4_k, q5_k) 16 f16 mins dmin. Group g belongs to
-//                super-block (g + p) / 8, since a panel may hold a part of a row that starts at any group.
-//   q8_0         codes: G x 512 bytes (8 rows of 64: byte [j][4*r + b] is k = 32g + 4j + b), stored as q + 128
-//   unsigned;
-//                scales: G x 16 f16; each plane padded to 64 bytes.
-//   f16, bf16, f32   K x 16 elements, k-major: element [k][r]; padded to 64 bytes.
+// A panel is a few planes, one after the other, each padded to 64 bytes. In a plane of codes each group has lines of 64
+// bytes: 4 bytes of each of the 16 rows. Below, byte [j][4*r + b] is byte b (0..3) of row r (0..15) in line j.
 //
-// Value of a weight: q4_0 scale * (code - 8); q5_0 scale * (code - 16); q4_1, q5_1 scale * code + min; q8_0 scale *
-// (code - 128); q4_k, q5_k (d * scale) * code - dmin * min; q6_k (d * scale) * (code - 32).
+//   q4_0, q4_1
+//     codes, G x 256 bytes: byte [j][4*r + b] of group g (j 0..3) holds weight k = 32g + 4j + b of row r in its low
+//     nibble, and weight k + 16 in its high nibble; unsigned, 0..15.
+//     scales, G x 16 f16; then (q4_1) mins, G x 16 f16.
+//   q5_0, q5_1
+//     codes, G x 320 bytes: as above, then a line of fifth bits: bit j (0..7) of byte [4*r + b] belongs to weight
+//     k = 32g + 4j + b of row r; unsigned, 0..31.
+//     scales and (q5_1) mins as above.
+//   q8_0
+//     codes, G x 512 bytes: byte [j][4*r + b] (j 0..7) is weight k = 32g + 4j + b of row r, plus 128: unsigned.
+//     scales as above.
+//   q4_k, q5_k, q6_k
+//     codes, G x 256 bytes as q4_0, G x 320 as q5_0, or G x 384: as q4_0, then two lines of high bits: bits 2i and
+//     2i + 1 of byte [h][4*r + b] (h 0..1, i 0..3) belong to weight k = 32g + 16h + 4i + b of row r; unsigned, 0..63.
+//     group scales, G x 32 bytes: one of each of the 16 rows, then (q4_k, q5_k) their mins. q6_k has two signed
+//     scales: those of the first 16 weights of each row, then those of the last 16.
+//     supers: a line of 64 bytes with a u32, the place p of the first group in its super-block of 8; then
+//     S = (G + 14) / 8 times 16 f16 scales d and (q4_k, q5_k) 16 f16 mins dmin. Group g belongs to super-block
+//     (g + p) / 8, since a panel may hold a part of a row that starts at any group.
+//   f16, bf16, f32
+//     elements, K x 16, k-major: element [k][r].
+//
+// Value of a weight:
+//   q4_0         scale * (code - 8)
+//   q5_0         scale * (code - 16)
+//   q4_1, q5_1   scale * code + min
+//   q8_0         scale * (code - 128)
+//   q4_k, q5_k   (d * scale) * code - dmin * min
+//   q6_k         (d * scale) * (code - 32)
 #pragma once
 
 #include <cstdint>
@@ -53,8 +62,8 @@ struct PackSource {
   uint64_t columnCount = 0;          ///< the same
 };
 
-/// Packs row `rowIndex(i)` of the source as row i, for i in 0..rows-1, into `out` (panelBytes(type, rows,
-/// columnCount)). `rowOrder` holds the source row of each output row. internal when a size does not fit.
+/// Packs row `rowOrder[i]` of the source as row i, into `out` of panelBytes(type, rowOrder.size(), columnCount) bytes.
+/// internal when a size does not fit.
 Status packPanels(const PackSource& source, std::span<const uint32_t> rowOrder, std::span<std::byte> out);
 
 /// Row `row` of a packed matrix as fp32, exact. `out` has `columns` values.
