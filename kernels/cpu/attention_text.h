@@ -95,14 +95,10 @@ void loadBlock(const HeadGroup& group, const Block& block) {
   const size_t at = group.kvHead * args.kvHeadStride;
   const size_t stride = args.kvRowStride;
   if (args.type == DType::kF16) {
-    const auto* k = static_cast<const uint16_t*>(args.k);
-    const auto* v = static_cast<const uint16_t*>(args.v);
-    return loadRows(group, block, F16Rows{k + at, stride}, F16Rows{v + at, stride});
+    return loadRows(group, block, floatRows<uint16_t>(args.k, at, stride), floatRows<uint16_t>(args.v, at, stride));
   }
   if (args.type == DType::kF32) {
-    const auto* k = static_cast<const float*>(args.k);
-    const auto* v = static_cast<const float*>(args.v);
-    return loadRows(group, block, F32Rows{k + at, stride}, F32Rows{v + at, stride});
+    return loadRows(group, block, floatRows<float>(args.k, at, stride), floatRows<float>(args.v, at, stride));
   }
   const auto* k = static_cast<const uint8_t*>(args.k);
   const auto* v = static_cast<const uint8_t*>(args.v);

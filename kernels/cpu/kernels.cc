@@ -3,6 +3,7 @@
 #include <array>
 #include <cassert>
 
+#include "base/align.h"
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/cpu/tables.h"
 
@@ -53,7 +54,7 @@ const CpuKernels& kernels(InstructionSet isa) {
 
 uint64_t attentionWorkspaceFloats(uint32_t rows, uint32_t group, uint32_t headDim) {
   // One block of K and of V in fp32, one query vector, and a maximum and a sum for each row and head of a KV head.
-  const uint64_t paddedDim = (uint64_t{headDim} + kLanes - 1) / kLanes * kLanes;
+  const uint64_t paddedDim = roundUp(uint64_t{headDim}, kLanes);
   return (2 * kAttentionBlock + 1) * paddedDim + 2 * uint64_t{rows} * group;
 }
 

@@ -9,29 +9,30 @@
 namespace firn::cpu {
 namespace {
 
-/// Rows of K or V of one KV head: at(d, n) is elements d .. d + n - 1 of one of them, and zeros.
-struct F16Rows {
-  const uint16_t* rows;
+FIRN_INLINE F32 loadElements(const uint16_t* halves, size_t n) { return loadF16N(halves, n); }
+FIRN_INLINE F32 loadElements(const float* floats, size_t n) { return loadN(floats, n); }
+
+/// Rows of K or V of one KV head, of f16 (as uint16_t) or f32: at(d, n) is elements d .. d + n - 1 of one of them, and
+/// zeros.
+template <typename Element>
+struct FloatRows {
+  const Element* rows;
   size_t stride;
 
   struct Row {
-    const uint16_t* data;
-    FIRN_INLINE F32 at(size_t d, size_t n) const { return loadF16N(data + d, n); }
+    const Element* data;
+    FIRN_INLINE F32 at(size_t d, size_t n) const { return loadElements(data + d, n); }
   };
   FIRN_INLINE Row row(size_t r) const { return {rows + r * stride}; }
 };
 
-struct F32Rows {
-  const float* rows;
-  size_t stride;
+/// Those from element `at` on.
+template <typename Element>
+FIRN_INLINE FloatRows<Element> floatRows(const void* elements, size_t at, size_t stride) {
+  return {static_cast<const Element*>(elements) + at, stride};
+}
 
-  struct Row {
-    const float* data;
-    FIRN_INLINE F32 at(size_t d, size_t n) const { return loadN(data + d, n); }
-  };
-  FIRN_INLINE Row row(size_t r) const { return {rows + r * stride}; }
-};
-
+/// The same of i8 with a scale for each row.
 struct I8Rows {
   const uint8_t* rows;
   size_t stride;

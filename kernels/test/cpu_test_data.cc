@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/align.h"
 #include "kernels/quant/panel.h"
 
 namespace firn::cpu::test {
@@ -123,7 +124,7 @@ Matrix randomMatrix(DType type, uint32_t rows, uint32_t columns, Random& random)
   // The matrix is a part of wider rows where blocks are longer than groups of 32, and starts inside a block.
   const uint32_t block = dtypeInfo(type)->blockElements;
   const uint32_t first = block <= 32 ? 0 : 32 * random.below(block / 32);
-  const uint32_t width = (first + columns + block - 1) / block * block;
+  const uint32_t width = roundUp(first + columns, block);
   const uint64_t rowBytes = *dtypeBytes(type, width);
   std::vector<std::byte> source(rows * rowBytes);
   std::vector<float> values(width);
@@ -159,7 +160,7 @@ int64_t firstDifference(std::span<const float> a, std::span<const float> b) {
 
 CodeStorage::CodeStorage(uint32_t rows, uint32_t columns, uint32_t planeCount)
     : planes(planeCount),
-      rowStride((size_t{columns} + 31) / 32 * 32),
+      rowStride(roundUp(size_t{columns}, 32)),
       groupStride(rowStride / 32),
       planeStride(rowStride * rows),
       bytes(planeStride * planeCount, 99),
