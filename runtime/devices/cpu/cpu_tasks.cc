@@ -217,6 +217,19 @@ void runCopy(const Task& task, const CallFrame& frame) {
                         .columns = task.operand(1).dims[1]});
 }
 
+Status checkWorkspace(const Task& task) {
+  const blob::OperandRecord& q = task.operand(0);
+  const uint64_t group = task.attrs[2];
+  const uint64_t found = task.operand(4).bytes / sizeof(float);
+  // A group this large has more heads than any model, and its workspace might not fit in 64 bits.
+  if (group > kMaxGroup) {
+    return corrupt("groups of " + std::to_string(group) + " heads, expected at most " + std::to_string(kMaxGroup));
+  }
+  const uint64_t needed = cpu::attentionWorkspaceFloats(q.dims[0], task.attrInt(2), q.dims[2]);
+  if (found >= needed) return Status::ok();
+  return corrupt("workspace of " + std::to_string(found) + " floats, expected at least " + std::to_string(needed));
+}
+
 }  // namespace
 
 TaskFunction findCpuTask(blob::TaskOp op) {
@@ -237,23 +250,6 @@ TaskFunction findCpuTask(blob::TaskOp op) {
     default: return nullptr;
   }
 }
-
-namespace {
-
-Status checkWorkspace(const Task& task) {
-  const blob::OperandRecord& q = task.operand(0);
-  const uint64_t group = task.attrs[2];
-  const uint64_t found = task.operand(4).bytes / sizeof(float);
-  // A group this large has more heads than any model, and its workspace might not fit in 64 bits.
-  if (group > kMaxGroup) {
-    return corrupt("groups of " + std::to_string(group) + " heads, expected at most " + std::to_string(kMaxGroup));
-  }
-  const uint64_t needed = cpu::attentionWorkspaceFloats(q.dims[0], task.attrInt(2), q.dims[2]);
-  if (found >= needed) return Status::ok();
-  return corrupt("workspace of " + std::to_string(found) + " floats, expected at least " + std::to_string(needed));
-}
-
-}  // namespace
 
 Status checkCpuTask(blob::TaskOp op, const Task& task) {
   return op == blob::TaskOp::kCpuAttention ? checkWorkspace(task) : Status::ok();
