@@ -24,7 +24,7 @@ constexpr uint32_t kHeadDim = 8;
 constexpr uint32_t kKvWidth = kKvHeads * kHeadDim;
 constexpr uint32_t kFfn = 96;
 constexpr uint32_t kVocab = 40;
-constexpr uint32_t kRows = 128;  // T
+constexpr uint32_t kRows = kSampleKvRows;
 constexpr uint32_t kWorkspace = 4096;
 
 using Dims = std::initializer_list<uint32_t>;
@@ -72,17 +72,13 @@ class Sample {
     contents_.ident.compilerId = {3, 4};
     contents_.card = R"({"name":"sample","architecture":"none"})";
     contents_.chatTemplate = "{{ messages }}";
-    ProgramHeader& header = p_.header;
-    header.layers = kLayers;
-    header.embed = kEmbed;
-    header.heads = kHeads;
-    header.kvHeads = kKvHeads;
-    header.headDim = kHeadDim;
-    header.vocab = kVocab;
-    header.maxPromptTokens = 64;
-    header.minResponseTokens = 64;
-    header.kvRows = kRows;
-    header.kvType = kvType;
+    p_.header = sampleHeader({.layers = kLayers,
+                              .embed = kEmbed,
+                              .heads = kHeads,
+                              .kvHeads = kKvHeads,
+                              .headDim = kHeadDim,
+                              .vocab = kVocab},
+                             kvType);
     part_ = KvPart::of(kvType, kKvHeads, kRows, kHeadDim).value();
   }
 
@@ -429,6 +425,21 @@ class Sample {
 };
 
 }  // namespace
+
+ProgramHeader sampleHeader(const SampleSizes& sizes, DType kvType) {
+  ProgramHeader header{};
+  header.layers = sizes.layers;
+  header.embed = sizes.embed;
+  header.heads = sizes.heads;
+  header.kvHeads = sizes.kvHeads;
+  header.headDim = sizes.headDim;
+  header.vocab = sizes.vocab;
+  header.maxPromptTokens = kSampleKvRows / 2;
+  header.minResponseTokens = kSampleKvRows / 2;
+  header.kvRows = kSampleKvRows;
+  header.kvType = kvType;
+  return header;
+}
 
 Contents sampleContents(Target target, SampleSize size, std::optional<DType> kvType) {
   return Sample(target, kvType.value_or(target == Target::kCpu ? DType::kF16 : DType::kF32)).make(size);

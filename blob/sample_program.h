@@ -10,6 +10,22 @@
 
 namespace firn::blob {
 
+/// Sizes of a model that is made up for tests.
+struct SampleSizes {
+  uint32_t layers = 0;
+  uint32_t embed = 0;
+  uint32_t heads = 0;
+  uint32_t kvHeads = 0;
+  uint32_t headDim = 0;
+  uint32_t vocab = 0;
+};
+
+/// T of every program that is made up for tests: prompts of up to 64 tokens and responses of 64.
+inline constexpr uint32_t kSampleKvRows = 128;
+
+/// What Program::header says of such a model before the program is made.
+ProgramHeader sampleHeader(const SampleSizes& sizes, DType kvType);
+
 /// kFull is what sampleContents says; kHeadOnly has one entry of the smallest kind, head.2.
 enum class SampleSize { kFull, kHeadOnly };
 

@@ -66,19 +66,6 @@ TinyTensor norm(Numbers& numbers) {
   return floats(1, kEmbed, [&] { return 1.0F + 0.2F * numbers.real(); });
 }
 
-void setHeader(const TinyOptions& options, blob::ProgramHeader& header) {
-  header.layers = kLayers;
-  header.embed = kEmbed;
-  header.heads = kHeads;
-  header.kvHeads = kKvHeads;
-  header.headDim = kHeadDim;
-  header.vocab = kVocab;
-  header.maxPromptTokens = 64;
-  header.minResponseTokens = 64;
-  header.kvRows = kKvRows;
-  header.kvType = options.cacheType();
-}
-
 std::string card(const TinyWeights& weights, bool hasRope) {
   if (!hasRope) return R"({"architecture": "tiny"})";
   std::string frequencies;
@@ -129,7 +116,7 @@ TinyWeights makeTinyWeights(DType matrices) {
 }
 
 uint64_t WeightArena::add(std::span<const std::byte> bytes) {
-  bytes_.resize((bytes_.size() + 63) / 64 * 64);
+  bytes_.resize(roundUp(bytes_.size(), blob::kTensorAlignment));
   const uint64_t at = bytes_.size();
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   return at;
@@ -144,7 +131,9 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   contents.ident.target = options.target;
   contents.ident.lanes = options.lanes;
   contents.ident.arithmeticId = options.arithmeticId != 0 ? options.arithmeticId : cpu::kArithmeticId;
-  setHeader(options, contents.program.header);
+  contents.program.header = blob::sampleHeader(
+      {.layers = kLayers, .embed = kEmbed, .heads = kHeads, .kvHeads = kKvHeads, .headDim = kHeadDim, .vocab = kVocab},
+      options.cacheType());
   const TinyWeights weights = makeTinyWeights(options.weights);
   contents.card = card(weights, options.cardHasRope);
   WeightArena arena;

@@ -7,10 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "base/align.h"
 #include "base/dtype.h"
 #include "base/status.h"
 #include "blob/kv_part.h"
 #include "blob/reader.h"
+#include "blob/sample_program.h"
 #include "blob/writer.h"
 
 namespace firn::runtime::cts {
@@ -23,7 +25,7 @@ inline constexpr uint32_t kKvHeads = 2;
 inline constexpr uint32_t kHeadDim = 16;
 inline constexpr uint32_t kFfn = 128;
 inline constexpr uint32_t kVocab = 80;
-inline constexpr uint32_t kKvRows = 128;  ///< T = 64 + 64
+inline constexpr uint32_t kKvRows = blob::kSampleKvRows;  ///< T = 64 + 64
 inline constexpr float kEpsilon = 1e-5F;
 inline constexpr uint32_t kChunks[] = {16, 64};
 inline constexpr uint32_t kContexts[] = {64, kKvRows};
@@ -83,7 +85,7 @@ class ScratchArena {
  public:
   uint64_t take(uint64_t bytes) {
     const uint64_t at = end_;
-    end_ += (bytes + 63) / 64 * 64;
+    end_ = roundUp(end_ + bytes, blob::kTensorAlignment);
     return at;
   }
   uint64_t end() const { return end_; }
