@@ -1,6 +1,5 @@
 #include "blob/task_op_verify.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -9,6 +8,8 @@
 #include "base/concat.h"
 #include "blob/extent.h"
 #include "blob/names.h"
+#include "blob/operand_kinds.h"
+#include "blob/operand_overlap.h"
 #include "blob/program.h"
 #include "blob/task_op_rules.h"
 
@@ -26,71 +27,6 @@ std::string_view roleName(Dim role) {
       "KV rows",  "vocabulary",    "table rows",  "pairs",    "two",
       "partials", "other columns", "all columns", ""};
   return kNames[static_cast<size_t>(role)];
-}
-
-bool isFloatWeight(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBf16; }
-bool isQuantWeight(DType type) {
-  const DTypeInfo* info = dtypeInfo(type);
-  return info != nullptr && info->isQuantized;
-}
-
-bool dtypeFits(Kind kind, DType type, const ProgramHeader& header) {
-  switch (kind) {
-    case Kind::kActivation:
-    case Kind::kScratchF32:
-    case Kind::kWeightF32: return type == DType::kF32;
-    case Kind::kScratchI32:
-    case Kind::kIds:
-    case Kind::kPositions: return type == DType::kI32;
-    case Kind::kScratchI8: return type == DType::kI8;
-    case Kind::kMask: return type == DType::kU8;
-    case Kind::kCache: return type == header.kvType;
-    case Kind::kCacheScales: return type == DType::kF32 && header.kvType == DType::kI8;
-    case Kind::kPanelsI8: return isQuantWeight(type);
-    case Kind::kPanelsFloat:
-    case Kind::kWeightFloat: return isFloatWeight(type);
-    case Kind::kPanelsAny:
-    case Kind::kWeightAny: return isFloatWeight(type) || isQuantWeight(type);
-  }
-  return false;
-}
-
-bool isPanels(Kind kind) { return kind == Kind::kPanelsAny || kind == Kind::kPanelsI8 || kind == Kind::kPanelsFloat; }
-
-bool isSymbol(const OperandRecord& operand, SymbolKind kind) {
-  return operand.space == Space::kSymbol && operand.base == static_cast<uint16_t>(kind);
-}
-
-bool placeFits(Kind kind, const OperandRecord& operand) {
-  switch (kind) {
-    case Kind::kActivation:
-      return operand.space == Space::kScratch || isSymbol(operand, SymbolKind::kHidden) ||
-             isSymbol(operand, SymbolKind::kLogits);
-    case Kind::kScratchF32:
-    case Kind::kScratchI32:
-    case Kind::kScratchI8: return operand.space == Space::kScratch;
-    case Kind::kIds: return isSymbol(operand, SymbolKind::kIds) && operand.offset == 0;
-    case Kind::kPositions: return isSymbol(operand, SymbolKind::kPositions) && operand.offset == 0;
-    case Kind::kMask: return isSymbol(operand, SymbolKind::kMask) && operand.offset == 0;
-    case Kind::kCache:
-    case Kind::kCacheScales: return operand.space == Space::kKv;
-    default: return operand.space == Space::kWeights;
-  }
-}
-
-std::string_view placeText(Kind kind) {
-  switch (kind) {
-    case Kind::kActivation: return "scratch, or the hidden or logits symbol";
-    case Kind::kScratchF32:
-    case Kind::kScratchI32:
-    case Kind::kScratchI8: return "scratch";
-    case Kind::kIds: return "the ids symbol from its start";
-    case Kind::kPositions: return "the positions symbol from its start";
-    case Kind::kMask: return "the mask symbol from its start";
-    case Kind::kCache:
-    case Kind::kCacheScales: return "the KV cache";
-    default: return "weights";
-  }
 }
 
 std::string realText(double value) {
@@ -318,38 +254,6 @@ class TaskCheck {
       }
     }
     return Status::ok();
-  }
-
-  static bool isSameView(const OperandRecord& a, const OperandRecord& b) {
-    return a.offset == b.offset && a.rank == b.rank && a.dtype == b.dtype && a.dims == b.dims && a.strides == b.strides;
-  }
-
-  static uint64_t elementBytes(const OperandRecord& operand) { return dtypeInfo(operand.dtype)->blockBytes; }
-
-  /// Bytes of one row (dims 1 and up), or of all when there is only one.
-  static uint64_t rowBytes(const OperandRecord& a) {
-    if (a.rank < 2 || a.dims[0] == 1) return *operandBytes(a);
-    return *operandBytes(a) - static_cast<uint64_t>(a.dims[0] - 1) * a.strides[0] * elementBytes(a);
-  }
-
-  /// Distance of rows in bytes; 0 when there is only one.
-  static uint64_t pitchBytes(const OperandRecord& a) {
-    return a.rank < 2 || a.dims[0] == 1 ? 0 : a.strides[0] * elementBytes(a);
-  }
-
-  static bool overlap(const OperandRecord& a, const OperandRecord& b) {
-    if (a.space != b.space || a.base != b.base) return false;
-    const uint64_t aBytes = *operandBytes(a);
-    const uint64_t bBytes = *operandBytes(b);
-    if (a.offset >= b.offset ? a.offset - b.offset >= bBytes : b.offset - a.offset >= aBytes) return false;
-    // Column ranges of one matrix interleave without touching.
-    const uint64_t pitch = std::max(pitchBytes(a), pitchBytes(b));
-    if (pitch == 0) return true;
-    if ((pitchBytes(a) != 0 && pitchBytes(a) != pitch) || (pitchBytes(b) != 0 && pitchBytes(b) != pitch)) return true;
-    const uint64_t aStart = a.offset % pitch;
-    const uint64_t bStart = b.offset % pitch;
-    if (rowBytes(a) > pitch - aStart || rowBytes(b) > pitch - bStart) return true;
-    return aStart < bStart + rowBytes(b) && bStart < aStart + rowBytes(a);
   }
 
   Status report(BodyNeeds& needs) {

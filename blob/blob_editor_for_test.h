@@ -1,0 +1,101 @@
+// Blobs that lie with a right hash. Only for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blob/frame.h"
+#include "blob/reader.h"
+#include "blob/sample_program.h"
+#include "blob/verifier.h"
+
+namespace firn::blob {
+
+/// The bytes of a sample blob, to be spoiled.
+class Editor {
+ public:
+  explicit Editor(Target target, std::optional<DType> kvType = std::nullopt)
+      : bytes_(*sampleBlob(target, SampleSize::kFull, kvType)) {
+    const auto blob = Blob::fromMemory(bytes_);
+    EXPECT_TRUE(blob.isOk());
+    frame_ = blob->frame();
+  }
+
+  ProgramHeader& header() { return *reinterpret_cast<ProgramHeader*>(section(SectionId::kProgram)); }
+  EntryRecord& entry(size_t i) { return record<EntryRecord>(header().entries, i); }
+  CallRecord& call(size_t i) { return record<CallRecord>(header().calls, i); }
+  uint64_t& arg(size_t i) { return record<uint64_t>(header().callArgs, i); }
+  BodyRecord& body(size_t i) { return record<BodyRecord>(header().bodies, i); }
+  ParamRecord& param(size_t i) { return record<ParamRecord>(header().params, i); }
+  SegmentRecord& segment(size_t i) { return record<SegmentRecord>(header().segments, i); }
+  LaneRange& range(size_t i) { return record<LaneRange>(header().laneRanges, i); }
+  SymbolRecord& symbol(size_t i) { return record<SymbolRecord>(header().symbols, i); }
+  /// Of the batch entry, which is the last.
+  SymbolRecord& batchSymbol(size_t i) { return symbol(entry(4).firstSymbol + i); }
+  char& string(size_t i) { return record<char>(header().strings, i); }
+  TaskRecord& task(size_t i) { return record<TaskRecord>(header().tasks, i); }
+
+  /// The first task of that op.
+  TaskRecord& task(TaskOp op) {
+    for (size_t i = 0; i < header().tasks.count; ++i) {
+      if (task(i).op == static_cast<uint16_t>(op)) return task(i);
+    }
+    ADD_FAILURE() << "no task " << taskOpName(op);
+    return task(size_t{0});
+  }
+  OperandRecord& operand(TaskOp op, size_t i) {
+    return record<OperandRecord>(header().operands, task(op).firstOperand + i);
+  }
+  uint64_t& attr(TaskOp op, size_t i) { return record<uint64_t>(header().attrs, task(op).firstAttr + i); }
+
+  void editIdent(const std::function<void(Ident&)>& edit) {
+    std::byte* at = section(SectionId::kNote) + kNoteDescriptorOffset;
+    Ident ident;
+    std::memcpy(&ident, at, sizeof(ident));
+    edit(ident);
+    std::memcpy(at, &ident, sizeof(ident));
+  }
+
+  std::byte* section(SectionId id) { return bytes_.data() + frame_.place(id).offset; }
+
+  /// What a reader says once the hash is right again.
+  Status read() {
+    FIRN_RETURN_IF_ERROR(sealContent(bytes_));
+    return Blob::fromMemory(bytes_).status();
+  }
+
+ private:
+  template <typename Record>
+  Record& record(const Table& table, size_t i) {
+    return reinterpret_cast<Record*>(section(SectionId::kProgram) + table.offset)[i];
+  }
+
+  std::vector<std::byte> bytes_;
+  Frame frame_;
+};
+
+struct Lie {
+  std::string_view expected;  ///< part of the message
+  std::function<void(Editor&)> tell;
+};
+
+/// Every lie is refused, by a message that names the record.
+inline void expectRefused(Target target, const std::vector<Lie>& lies, std::optional<DType> kvType = std::nullopt) {
+  ASSERT_TRUE(Editor(target, kvType).read().isOk());
+  for (size_t i = 0; i < lies.size(); ++i) {
+    Editor editor(target, kvType);
+    lies[i].tell(editor);
+    const Status status = editor.read();
+    ASSERT_FALSE(status.isOk()) << "lie " << i << ": " << lies[i].expected;
+    EXPECT_NE(status.message().find(lies[i].expected), std::string::npos)
+        << "lie " << i << " expects '" << lies[i].expected << "', found: " << status.toString();
+  }
+}
+
+}  // namespace firn::blob

@@ -1,0 +1,125 @@
+// Lies about the file: identification, program header, sections, texts, and counts that would take much memory.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <utility>
+
+#include "blob/blob_editor_for_test.h"
+
+namespace firn::blob {
+namespace {
+
+TEST(Hostile, Header) {
+  expectRefused(
+      Target::kCpu,
+      {
+          {"target is 9", [](Editor& e) { e.editIdent([](Ident& i) { i.target = static_cast<Target>(9); }); }},
+          {"lanes is 0", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 0; }); }},
+          {"lanes is 4294967295", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = ~0U; }); }},
+          {"lanes is 257, expected 1..256", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = kMaxLanes + 1; }); }},
+          {"segment 0: takes laneRanges", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 200; }); }},
+          {"does not belong to target reference",
+           [](Editor& e) { e.editIdent([](Ident& i) { i.target = Target::kReference; }); }},
+          {"layers is 0", [](Editor& e) { e.header().layers = 0; }},
+          {"headDim is 4294967295", [](Editor& e) { e.header().headDim = ~0U; }},
+          {"heads is 8, expected a multiple of kvHeads, 3", [](Editor& e) { e.header().kvHeads = 3; }},
+          {"maxPromptTokens is 63", [](Editor& e) { e.header().maxPromptTokens = 63; }},
+          {"kvRows is 64, expected 128", [](Editor& e) { e.header().kvRows = 64; }},
+          {"kvBytes is", [](Editor& e) { e.header().kvBytes += 64; }},
+          {"kvBytes is", [](Editor& e) { e.header().layers = 1 << 24, e.header().kvBytes = 0; }},
+          {"kvType is 2, expected 0, 1 or 4 (f32, f16, i8)", [](Editor& e) { e.header().kvType = DType::kBf16; }},
+          {"kvType is 200", [](Editor& e) { e.header().kvType = static_cast<DType>(200); }},
+          {"reserved0 is 5", [](Editor& e) { e.header().reserved0[2] = 0, e.header().reserved0[0] = 5; }},
+          {"weightsBytes is 0", [](Editor& e) { e.header().weightsBytes = 0; }},
+          {"scratchBytes is 0", [](Editor& e) { e.header().scratchBytes = 0; }},
+      });
+}
+
+TEST(Hostile, Texts) {
+  expectRefused(
+      Target::kCpu,
+      {
+          {".firn.card: ", [](Editor& e) { *e.section(SectionId::kCard) = std::byte{'['}; }},
+          {".firn.card: ", [](Editor& e) { e.section(SectionId::kCard)[2] = std::byte{0xFF}; }},
+          {".firn.template: not UTF-8", [](Editor& e) { *e.section(SectionId::kTemplate) = std::byte{0xC0}; }},
+          {".symtab: not the symbols", [](Editor& e) { e.section(SectionId::kSymtab)[40] ^= std::byte{1}; }},
+          {".strtab: not the symbol names", [](Editor& e) { e.section(SectionId::kStrtab)[3] ^= std::byte{1}; }},
+          {"the padding before .firn.program is not zero",
+           [](Editor& e) { *(e.section(SectionId::kProgram) - 1) = std::byte{1}; }},
+          {"the padding before .firn.weights is not zero",
+           [](Editor& e) { *(e.section(SectionId::kWeights) - 1) = std::byte{1}; }},
+      });
+}
+
+TEST(Hostile, Sections) {
+  // Fields of the section headers: sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
+  // sh_entsize.
+  constexpr std::pair<uint64_t, std::string_view> kFields[] = {
+      {4, "sh_type"},  {8, "sh_flags"}, {16, "sh_addr"},      {24, "sh_offset"}, {32, ""},
+      {40, "sh_link"}, {44, "sh_info"}, {48, "sh_addralign"}, {56, "sh_entsize"}};
+  const auto bytes = sampleBlob(Target::kCpu);
+  ASSERT_TRUE(bytes.isOk());
+  const uint32_t sections = static_cast<uint32_t>((*bytes)[60]);
+  for (uint32_t section = 0; section < sections; ++section) {
+    for (const auto& [offset, name] : kFields) {
+      for (uint64_t value : {1ULL, 0x7FFFFFFFULL, 0xFFFFFFFFULL}) {
+        std::vector<std::byte> bad = *bytes;
+        std::byte* at = bad.data() + kElfHeaderBytes + section * kSectionHeaderBytes + offset;
+        if (std::memcmp(at, &value, 4) == 0) continue;
+        std::memcpy(at, &value, 4);
+        EXPECT_FALSE(sealContent(bad).isOk()) << section << " " << name;
+        const auto blob = Blob::fromMemory(bad);
+        ASSERT_FALSE(blob.isOk()) << section << " " << name;
+      }
+    }
+  }
+}
+
+/// A blob of `bodies` bodies, each called once by its one entry, all but the first without tasks; the last is `name`.
+Status readBodies(size_t bodies, std::string_view name = "") {
+  Contents contents = sampleContents(Target::kReference, SampleSize::kHeadOnly);
+  Program& program = contents.program;
+  program.bodies.resize(bodies, {.name = 0,
+                                 .firstParam = static_cast<uint32_t>(program.params.size()),
+                                 .paramCount = 0,
+                                 .firstSegment = static_cast<uint32_t>(program.segments.size()),
+                                 .segmentCount = 0,
+                                 .reserved0 = 0});
+  for (size_t i = 1; i < bodies; ++i) {
+    program.calls.push_back({.body = static_cast<uint32_t>(i),
+                             .layer = kNoLayer,
+                             .firstArg = static_cast<uint32_t>(program.callArgs.size()),
+                             .argCount = 0});
+  }
+  program.entries[0].callCount = static_cast<uint32_t>(program.calls.size());
+  if (!name.empty()) program.bodies.back().name = program.intern(name);
+  return Writer::create("/dev/full/none", contents).status();
+}
+
+// What verification keeps of a body is several times the body, so a file of empty ones must be refused before.
+TEST(Hostile, BodiesAreBounded) {
+  EXPECT_EQ(readBodies(kMaxRecords).code(), Code::kNotFound) << "only the folder is at fault";
+  const Status status = readBodies(kMaxRecords + 1);
+  EXPECT_NE(status.message().find("table bodies has 65537 records"), std::string::npos) << status.toString();
+}
+
+// Every task may name the same string, and whoever lists the tasks copies it.
+TEST(Hostile, StringsAreBounded) {
+  EXPECT_EQ(readBodies(1, std::string(kMaxStringBytes, 'n')).code(), Code::kNotFound) << "only the folder is at fault";
+  const Status status = readBodies(1, std::string(kMaxStringBytes + 1, 'n'));
+  EXPECT_NE(status.message().find("has 257 bytes, expected at most 256"), std::string::npos) << status.toString();
+}
+
+TEST(Hostile, AnotherVersionIsNamedBesideOurs) {
+  for (uint32_t minor : {0U, kFormatMinor + 1}) {
+    Editor editor(Target::kCpu);
+    editor.editIdent([&](Ident& ident) { ident.formatMinor = minor; });
+    const Status status = editor.read();
+    EXPECT_EQ(status.code(), Code::kVersionMismatch);
+    EXPECT_NE(status.message().find("version 0." + std::to_string(minor)), std::string::npos) << status.toString();
+    EXPECT_NE(status.message().find("reads 0." + std::to_string(kFormatMinor)), std::string::npos) << status.toString();
+  }
+}
+
+}  // namespace
+}  // namespace firn::blob
