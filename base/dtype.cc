@@ -25,6 +25,14 @@ constexpr std::array<DTypeInfo, 14> kTypes{{
     {DType::kQ6_K, "q6_k", 256, 210, 14, true},
 }};
 
+// dtypeInfo takes a type for its row.
+static_assert([] {
+  for (size_t i = 0; i < kTypes.size(); ++i) {
+    if (static_cast<size_t>(kTypes[i].type) != i) return false;
+  }
+  return true;
+}());
+
 }  // namespace
 
 const DTypeInfo* dtypeInfo(DType type) {

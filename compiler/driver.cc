@@ -19,6 +19,7 @@
 #include "kernels/cpu/arithmetic.h"
 #include "llvm/Support/raw_os_ostream.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -71,10 +72,17 @@ Status checkOutput(const CompileOptions& options, const import::ModelSpec& spec)
   return Status::ok();
 }
 
+/// A bug of ours, in words.
+Status phaseBug(std::string_view phase, std::string_view what, const std::string& message) {
+  return internalError(concat("phase ", phase, " ", what, "; this is a bug in firn: report it with the command line: ",
+                              message.empty() ? "no reason was given" : message));
+}
+
 /// Which failure a diagnostic of a phase is: what a model asks for and firn has not, or a bug.
-Status phaseError(std::string_view phase, std::string message) {
-  bool isRefusal = phase == "import" || phase == "place" || phase == "lower";
-  return Status(isRefusal ? Code::kUnsupported : Code::kInternal, concat("phase ", phase, ": ", message));
+Status phaseError(std::string_view phase, const std::string& message) {
+  const bool isRefusal = phase == "import" || phase == "place" || phase == "lower";
+  if (!isRefusal || message.empty()) return phaseBug(phase, "failed", message);
+  return unsupported(concat("phase ", phase, ": ", message));
 }
 
 /// The hash that `hex` (32 digits, as toHex prints it) stands for.
@@ -101,6 +109,7 @@ class Compilation {
       if (!pass) continue;
       FIRN_RETURN_IF_ERROR(runPhase(phase, [&] {
         mlir::PassManager manager(&context_);
+        manager.enableVerifier(false);  // runPhase tells what it finds from a refusal
         manager.addPass(std::move(pass));
         return manager.run(*module_);
       }));
@@ -112,13 +121,14 @@ class Compilation {
   Status writeBlob(CompileReport& report) {
     FIRN_RETURN_IF_ERROR(announce("blob", 0, 0));
     FIRN_ASSIGN_OR_RETURN(blob::Program program, blob_emit::emitProgram(*module_));
-    report.entries = program.entries.size();
-    report.bodies = program.bodies.size();
-    report.tasks = program.tasks.size();
-    report.kvType = program.header.kvType;
-    report.kvBytes = program.header.kvBytes;
-    report.scratchBytes = program.header.scratchBytes;
-    report.weightsBytes = program.header.weightsBytes;
+    BlobReport& written = report.written.emplace();
+    written.entries = program.entries.size();
+    written.bodies = program.bodies.size();
+    written.tasks = program.tasks.size();
+    written.kvType = program.header.kvType;
+    written.kvBytes = program.header.kvBytes;
+    written.scratchBytes = program.header.scratchBytes;
+    written.weightsBytes = program.header.weightsBytes;
     FIRN_ASSIGN_OR_RETURN(blob::Writer writer, blob::Writer::create(options_.outputPath, contents(std::move(program))));
     std::unordered_map<std::string_view, const import::TensorView*> tensors;
     for (const import::TensorView* tensor : allTensors(spec_)) tensors.emplace(tensor->name, tensor);
@@ -128,7 +138,7 @@ class Compilation {
     };
     auto progress = [&](uint64_t done, uint64_t total) { return announce("blob", done, total).isOk(); };
     FIRN_RETURN_IF_ERROR(blob_emit::emitWeights(*module_, find, progress, writer));
-    FIRN_RETURN_IF_ERROR(announce("blob", report.weightsBytes, report.weightsBytes));
+    FIRN_RETURN_IF_ERROR(announce("blob", written.weightsBytes, written.weightsBytes));
     return writer.finish();
   }
 
@@ -176,8 +186,9 @@ class Compilation {
       message += concat(message.empty() ? "" : "; ", diagnostic.str());
       return mlir::success();
     });
-    if (mlir::succeeded(work())) return Status::ok();
-    return phaseError(phase, message.empty() ? "failed without saying why" : message);
+    if (mlir::failed(work())) return phaseError(phase, message);
+    if (mlir::failed(mlir::verify(*module_))) return phaseBug(phase, "made a program that does not verify", message);
+    return Status::ok();
   }
 
   bool isLast(std::string_view phase) const { return options_.stopAfter == phase; }
@@ -230,6 +241,7 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   FIRN_RETURN_IF_ERROR(checkOptions(options));
   FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options));
   FIRN_ASSIGN_OR_RETURN(const import::ModelSpec spec, import::importModel(options.modelPath));
+  FIRN_RETURN_IF_ERROR(checkWidth(sizes, spec.embed));
   FIRN_RETURN_IF_ERROR(checkOutput(options, spec));
   facts.maxPromptTokens = sizes.maxPromptTokens;
   facts.minResponseTokens = sizes.minResponseTokens;
@@ -245,7 +257,7 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   if (!writes) return Status::ok();
   FIRN_RETURN_IF_ERROR(compilation.writeBlob(facts));
   std::error_code ignored;
-  facts.blobBytes = std::filesystem::file_size(options.outputPath, ignored);
+  facts.written->blobBytes = std::filesystem::file_size(options.outputPath, ignored);
   return Status::ok();
 }
 

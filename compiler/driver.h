@@ -55,6 +55,18 @@ struct CompileOptions {
 
 using blob::kMaxLanes;
 
+/// The numbers of a blob that was written.
+struct BlobReport {
+  uint64_t entries = 0;
+  uint64_t bodies = 0;
+  uint64_t tasks = 0;
+  DType kvType{};
+  uint64_t kvBytes = 0;
+  uint64_t scratchBytes = 0;
+  uint64_t weightsBytes = 0;
+  uint64_t blobBytes = 0;
+};
+
 /// The numbers of a finished compile, after rounding.
 struct CompileReport {
   uint32_t maxPromptTokens = 0;
@@ -64,20 +76,14 @@ struct CompileReport {
   std::vector<uint32_t> prefillChunks;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> batches;
-  uint64_t entries = 0;
-  uint64_t bodies = 0;
-  uint64_t tasks = 0;
-  DType kvType{};
-  uint64_t kvBytes = 0;
-  uint64_t scratchBytes = 0;
-  uint64_t weightsBytes = 0;
-  uint64_t blobBytes = 0;
+  std::optional<BlobReport> written;  ///< nullopt: stopped before the phase "blob"
   std::vector<std::string> warnings;  ///< things a user should know, one sentence each
 };
 
 /// Compiles. On any failure no output file is left and an older file of that name is untouched (the new one is written
 /// beside it and renamed). Errors: invalid_argument for options (option and numbers named), those of the importer,
-/// unsupported for an op without a kernel on the target, cancelled, io. `report` may be null.
+/// unsupported for an op without a kernel on the target, cancelled, io; internal for a program that does not verify,
+/// which is a bug. `report` may be null.
 Status compile(const CompileOptions& options, CompileReport* report);
 
 }  // namespace firn::compiler

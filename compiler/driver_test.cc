@@ -87,7 +87,7 @@ TEST_F(DriverTest, ABlobHoldsEveryEntryOfTheLadders) {
     EXPECT_EQ(blob->header().kvRows, 128);
     EXPECT_EQ(blob->ident().lanes, target == std::string("cpu") ? 2 : 1);
     EXPECT_EQ(blob->header().kvType, target == std::string("cpu") ? DType::kF16 : DType::kF32);
-    EXPECT_EQ(report.blobBytes, blob->fileBytes());
+    EXPECT_EQ(report.written->blobBytes, blob->fileBytes());
     EXPECT_LE(blob->header().weightsBytes, fs::file_size(kQ41) * 6 / 5);
     Status weights = blob->verifyWeights();
     EXPECT_TRUE(weights) << weights.toString();
@@ -111,7 +111,7 @@ TEST_F(DriverTest, ABlobHoldsTheBatchesThatWereAskedFor) {
   Status status = compile(options, &report);
   ASSERT_TRUE(status) << status.toString();
   EXPECT_THAT(report.batches, ElementsAre(2, 4));
-  EXPECT_EQ(report.weightsBytes, without.weightsBytes) << "batches share the weights of all";
+  EXPECT_EQ(report.written->weightsBytes, without.written->weightsBytes) << "batches share the weights of all";
   auto blob = blob::Blob::open(path("out.firn"));
   ASSERT_TRUE(blob) << blob.status().toString();
   const auto names = entryNames(*blob);
@@ -144,10 +144,10 @@ TEST_F(DriverTest, BodiesDoNotGrowWithLayersOrContexts) {
   options.contexts = {64, 128};
   CompileReport more;
   ASSERT_TRUE(compile(options, &more));
-  EXPECT_GT(more.entries, few.entries);
-  EXPECT_EQ(more.bodies, few.bodies);
-  EXPECT_EQ(more.tasks, few.tasks);
-  EXPECT_EQ(more.weightsBytes, few.weightsBytes);
+  EXPECT_GT(more.written->entries, few.written->entries);
+  EXPECT_EQ(more.written->bodies, few.written->bodies);
+  EXPECT_EQ(more.written->tasks, few.written->tasks);
+  EXPECT_EQ(more.written->weightsBytes, few.written->weightsBytes);
 }
 
 TEST_F(DriverTest, TheSameSourceGivesTheSameBytes) {

@@ -26,26 +26,38 @@ Status checkLength(std::string_view option, const std::vector<uint32_t>& values)
   return invalidArgument(concat(option, " has ", values.size(), " sizes, at most ", kMaxLadder, " are possible"));
 }
 
+/// A ladder that the user may fill.
+struct Ladder {
+  std::string_view option;
+  uint32_t smallest = 0;  ///< what asks for this or less gets this; the rest is rounded up to kSizeUnit
+  uint32_t most = 0;
+  std::string_view limit;  ///< what `most` is, for a refusal
+};
+
+/// Adds the sizes that were asked for to those that are there anyway.
+Status addAsked(const Ladder& ladder, const std::vector<uint32_t>& asked, std::vector<uint32_t>& sizes) {
+  for (const uint32_t size : asked) {
+    FIRN_RETURN_IF_ERROR(checkTokens(ladder.option, size));
+    const uint32_t rounded = size <= ladder.smallest ? ladder.smallest : roundUp(size, kSizeUnit);
+    if (rounded > ladder.most) {
+      return invalidArgument(concat(ladder.option, ": ", size, " tokens (", rounded, " when rounded) are more than ",
+                                    ladder.limit, ", ", ladder.most, "; leave it out or raise --max-prompt-len"));
+    }
+    sizes.push_back(rounded);
+  }
+  sortUnique(sizes);
+  return checkLength(ladder.option, sizes);
+}
+
 Result<std::vector<uint32_t>> chooseChunks(const CompileOptions& options, uint32_t maxPrompt) {
   std::vector<uint32_t> chunks = {kSmallestChunk};
   if (options.prefillChunks.empty()) {
     for (uint32_t chunk : {64U, 256U, 1024U}) {
       if (chunk <= maxPrompt) chunks.push_back(chunk);
     }
-    return chunks;
   }
-  for (uint32_t asked : options.prefillChunks) {
-    FIRN_RETURN_IF_ERROR(checkTokens("--prefill-chunks", asked));
-    uint32_t chunk = asked <= kSmallestChunk ? kSmallestChunk : roundUp(asked, kSizeUnit);
-    if (chunk > maxPrompt) {
-      return invalidArgument(concat("--prefill-chunks: a chunk of ", asked, " tokens (", chunk,
-                                    " when rounded) is larger than the longest prompt, ", maxPrompt,
-                                    " tokens; leave it out or raise --max-prompt-len"));
-    }
-    chunks.push_back(chunk);
-  }
-  sortUnique(chunks);
-  FIRN_RETURN_IF_ERROR(checkLength("--prefill-chunks", chunks));
+  FIRN_RETURN_IF_ERROR(
+      addAsked({"--prefill-chunks", kSmallestChunk, maxPrompt, "the longest prompt"}, options.prefillChunks, chunks));
   return chunks;
 }
 
@@ -54,18 +66,8 @@ Result<std::vector<uint32_t>> chooseContexts(const CompileOptions& options, uint
   if (options.contexts.empty()) {
     for (uint32_t context = 256; context < kvRows; context *= 2) contexts.push_back(context);
   }
-  for (uint32_t asked : options.contexts) {
-    FIRN_RETURN_IF_ERROR(checkTokens("--contexts", asked));
-    uint32_t context = roundUp(asked, kSizeUnit);
-    if (context > kvRows) {
-      return invalidArgument(concat("--contexts: ", asked, " rows (", context,
-                                    " when rounded) are more than the cache has, ", kvRows,
-                                    " = prompt + response; leave it out or raise --max-prompt-len"));
-    }
-    contexts.push_back(context);
-  }
-  sortUnique(contexts);
-  FIRN_RETURN_IF_ERROR(checkLength("--contexts", contexts));
+  FIRN_RETURN_IF_ERROR(
+      addAsked({"--contexts", kSizeUnit, kvRows, "the cache's rows (prompt + response)"}, options.contexts, contexts));
   return contexts;
 }
 
@@ -92,6 +94,15 @@ Result<uint32_t> chooseLanes(const CompileOptions& options) {
 }
 
 }  // namespace
+
+Status checkWidth(const Sizes& sizes, uint32_t embed) {
+  const uint32_t chunk = sizes.prefillChunks.back();
+  if (uint64_t{chunk} * embed <= UINT32_MAX) return Status::ok();
+  const uint32_t most = UINT32_MAX / embed / kSizeUnit * kSizeUnit;
+  return invalidArgument(concat("--prefill-chunks: a chunk of ", chunk, " tokens of this model (", embed,
+                                " numbers each) is larger than a blob can describe; expected at most ", most,
+                                " tokens: longer prompts are computed chunk by chunk"));
+}
 
 Result<Sizes> chooseSizes(const CompileOptions& options) {
   FIRN_RETURN_IF_ERROR(checkTokens("--max-prompt-len", options.maxPromptTokens));

@@ -30,4 +30,8 @@ struct Sizes {
 /// Rounds and completes the sizes as CompileOptions says. invalid_argument names option, value and limit.
 Result<Sizes> chooseSizes(const CompileOptions& options);
 
+/// Whether a model whose rows are `embed` wide can have these sizes: strides of a blob have 32 bits, and the longest is
+/// from one lane's part of a chunk to the next. invalid_argument names the option and the largest chunk there can be.
+Status checkWidth(const Sizes& sizes, uint32_t embed);
+
 }  // namespace firn::compiler

@@ -36,6 +36,18 @@ TEST(ChooseSizes, RoundsSortsAndCompletes) {
   EXPECT_EQ(sizes->lanes, 3);
 }
 
+TEST(CheckWidth, StridesOfTheLargestChunkHave32Bits) {
+  Sizes sizes;
+  sizes.prefillChunks = {16, kMaxTokens};
+  EXPECT_TRUE(checkWidth(sizes, 4095));
+  const Status refused = checkWidth(sizes, 4096);
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr("--prefill-chunks"), HasSubstr("1048576 tokens"),
+                                                HasSubstr("4096 numbers"), HasSubstr("at most 1048512 tokens")));
+  sizes.prefillChunks = {16, 1048512};
+  EXPECT_TRUE(checkWidth(sizes, 4096)) << "what the message says is possible";
+}
+
 TEST(ChooseSizes, BatchesAreSortedAndGenerateIsTheOneOfOne) {
   CompileOptions options;
   options.batches = {8, 1, 2, 8};

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "blob/reader.h"
@@ -91,9 +93,10 @@ std::string conflictOf(const blob::Blob& blob, const blob::SegmentRecord& segmen
 TEST(LaneRaces, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
   std::string path =
       (std::filesystem::temp_directory_path() / ("firn_races_" + std::to_string(getpid()) + ".firn")).string();
-  for (const char* model :
-       {"tests/data/gguf/llama-bias-linear-rope.gguf", "tests/data/quant/q4_0.gguf", "tests/data/gguf/gemma3.gguf"}) {
-    for (uint32_t lanes : {2U, 3U, 7U}) {
+  for (const char* model : {"tests/data/gguf/llama-bias-linear-rope.gguf", "tests/data/quant/q4_0.gguf",
+                            "tests/data/gguf/gemma3.gguf", "tests/data/gguf/qwen2.gguf"}) {
+    for (const auto& [lanes, kvType] : std::vector<std::pair<uint32_t, std::optional<DType>>>{
+             {2, {}}, {3, {}}, {7, {}}, {2, DType::kI8}, {3, DType::kI8}, {7, DType::kI8}, {3, DType::kF32}}) {
       CompileOptions options;
       options.modelPath = model;
       options.outputPath = path;
@@ -102,13 +105,16 @@ TEST(LaneRaces, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
       options.prefillChunks = {16};
       options.batches = {2};
       options.lanes = lanes;
+      options.kvType = kvType;
       Status status = compile(options, nullptr);
       ASSERT_TRUE(status) << status.toString();
       auto blob = blob::Blob::open(path);
       ASSERT_TRUE(blob) << blob.status().toString();
       for (const auto& body : blob->bodies()) {
         for (const auto& segment : blob->segmentsOf(body)) {
-          EXPECT_EQ(conflictOf(*blob, segment), "") << model << ", " << lanes << " lanes, " << blob->string(body.name);
+          EXPECT_EQ(conflictOf(*blob, segment), "")
+              << model << ", " << lanes << " lanes, KV " << dtypeInfo(blob->header().kvType)->name << ", "
+              << blob->string(body.name);
         }
       }
     }

@@ -99,12 +99,12 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
     return ioError(std::string("cannot wait for ") + program + ": " + std::strerror(errno));
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitOk) return Status::ok();
-  if (WIFEXITED(state) && WEXITSTATUS(state) == kExitInterrupted) return cancelled("the compile was interrupted");
+  const std::string name = std::filesystem::path(program).filename().string();
+  if (WIFEXITED(state) && WEXITSTATUS(state) == kExitInterrupted) return cancelled(name + " was interrupted");
   // A child that has not yet set up its handler dies of the signal itself.
   if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGINT || WTERMSIG(state) == SIGTERM)) {
-    return cancelled("the compile was interrupted");
+    return cancelled(name + " was interrupted");
   }
-  const std::string name = std::filesystem::path(program).filename().string();
   if (WIFSIGNALED(state)) return endedBySignal(name, WTERMSIG(state));
   const std::string said =
       name + " failed (exit code " + std::to_string(WEXITSTATUS(state)) + "), see its message above";

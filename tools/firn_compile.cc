@@ -22,6 +22,7 @@
 
 namespace {
 
+using firn::compiler::BlobReport;
 using firn::compiler::CompileOptions;
 using firn::compiler::CompileReport;
 using firn::tools::addNumber;
@@ -69,38 +70,42 @@ void describe(CLI::App& app, Request& request) {
 }
 
 void printJson(const Request& request, const CompileReport& report) {
-  nlohmann::ordered_json json = {{"output", request.options.outputPath},
-                                 {"device", request.options.target},
+  nlohmann::ordered_json json = {{"device", request.options.target},
                                  {"threads", report.lanes},
                                  {"max_prompt_tokens", report.maxPromptTokens},
                                  {"min_response_tokens", report.minResponseTokens},
                                  {"kv_rows", report.kvRows},
                                  {"prefill_chunks", report.prefillChunks},
                                  {"contexts", report.contexts},
-                                 {"batch", report.batches},
-                                 {"entries", report.entries},
-                                 {"bodies", report.bodies},
-                                 {"tasks", report.tasks},
-                                 {"kv_type", firn::dtypeInfo(report.kvType)->name},
-                                 {"kv_bytes", report.kvBytes},
-                                 {"scratch_bytes", report.scratchBytes},
-                                 {"weights_bytes", report.weightsBytes},
-                                 {"blob_bytes", report.blobBytes},
-                                 {"warnings", report.warnings}};
+                                 {"batch", report.batches}};
+  if (const auto& written = report.written) {
+    json.update({{"output", request.options.outputPath},
+                 {"entries", written->entries},
+                 {"bodies", written->bodies},
+                 {"tasks", written->tasks},
+                 {"kv_type", firn::dtypeInfo(written->kvType)->name},
+                 {"kv_bytes", written->kvBytes},
+                 {"scratch_bytes", written->scratchBytes},
+                 {"weights_bytes", written->weightsBytes},
+                 {"blob_bytes", written->blobBytes}});
+  }
+  json["warnings"] = report.warnings;
   std::cout << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
 void printSummary(const Request& request, const CompileReport& report) {
   constexpr double kMegabyte = 1e6;
+  const BlobReport& written = *report.written;
   std::fprintf(stderr,
                "%s: %.1f MB (weights %.1f MB), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
                "a run takes %.1f MB for the cache (%s) and %.1f MB of scratch\n",
-               request.options.outputPath.c_str(), static_cast<double>(report.blobBytes) / kMegabyte,
-               static_cast<double>(report.weightsBytes) / kMegabyte, static_cast<unsigned long long>(report.entries),
-               static_cast<unsigned long long>(report.bodies), report.maxPromptTokens, report.minResponseTokens,
-               report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(report.kvBytes) / kMegabyte,
-               std::string(firn::dtypeInfo(report.kvType)->name).c_str(),
-               static_cast<double>(report.scratchBytes) / kMegabyte);
+               firn::printablePath(request.options.outputPath).c_str(),
+               static_cast<double>(written.blobBytes) / kMegabyte,
+               static_cast<double>(written.weightsBytes) / kMegabyte, static_cast<unsigned long long>(written.entries),
+               static_cast<unsigned long long>(written.bodies), report.maxPromptTokens, report.minResponseTokens,
+               report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(written.kvBytes) / kMegabyte,
+               std::string(firn::dtypeInfo(written.kvType)->name).c_str(),
+               static_cast<double>(written.scratchBytes) / kMegabyte);
 }
 
 firn::Status compileWithProgress(Request& request, CompileReport& report) {
@@ -142,7 +147,7 @@ int runCompile(int argc, char** argv) {
   }
   if (request.json) {
     printJson(request, report);
-  } else if (!request.quiet && report.blobBytes != 0) {
+  } else if (!request.quiet && report.written) {
     printSummary(request, report);
   } else if (!request.quiet && !request.print) {
     std::cerr << name << ": note: stopped after phase " << request.options.stopAfter

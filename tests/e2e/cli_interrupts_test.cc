@@ -25,7 +25,7 @@ class CliInterruptsTest : public testing::Test {
         "firn", {"compile", "tests/data/gguf/llama.gguf", "-o", blob, "--max-prompt-len", "64", "--threads", "2"});
     EXPECT_EQ(compiled.exitCode, 0) << compiled.err;
     const pid_t process = folder.start("firn", {"run", blob, "hello", "--ignore-eos", "--context-shift"});
-    while (folder.outputSoFar().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    folder.waitUntil(process, [this] { return !folder.outputSoFar().empty(); });
     return process;
   }
 
@@ -41,6 +41,17 @@ bool catchesInterrupt(pid_t process) {
   return false;
 }
 
+TEST_F(CliInterruptsTest, WaitingForAProgramThatHasEndedEnds) {
+  const pid_t process = folder.start("firn", {"run", "absent.gguf", "hello"});
+  try {
+    folder.waitUntil(process, [] { return false; });
+    FAIL() << "it came back without what it waited for";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("absent.gguf")) << "what the program said";
+  }
+  EXPECT_EQ(folder.finish(process).exitCode, 1);
+}
+
 TEST_F(CliInterruptsTest, AnInterruptedCompileLeavesNothing) {
   // Large enough to be interrupted: many lanes and sizes make a second of work of a small model.
   const std::vector<std::string> arguments = {"tests/data/quant/q8_0.gguf",
@@ -54,7 +65,7 @@ TEST_F(CliInterruptsTest, AnInterruptedCompileLeavesNothing) {
                                               "64,128,192,256,320,384,448,512,1024,2048,4096"};
   for (const int delayMs : {0, 150}) {
     const pid_t process = folder.start("firn-compile", arguments);
-    while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    folder.waitUntil(process, [process] { return catchesInterrupt(process); });
     std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
     ASSERT_EQ(kill(process, SIGINT), 0);
     const ProgramResult result = folder.finish(process);
@@ -69,7 +80,7 @@ TEST_F(CliInterruptsTest, AnInterruptOfTheCompileThatARunNeedsEndsBoth) {
     const pid_t process = folder.start(
         "firn", {"run", "tests/data/quant/q8_0.gguf", "--prompt-ids", "1", "--threads", "256", "--max-prompt-len",
                  "4096", "--prefill-chunks", "64,128,192,256,320,384,448,512,1024,2048,4096"});
-    while (!catchesInterrupt(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    folder.waitUntil(process, [process] { return catchesInterrupt(process); });
     std::this_thread::sleep_for(std::chrono::milliseconds(signal == SIGINT ? 0 : 60));
     ASSERT_EQ(kill(process, signal), 0);
     const ProgramResult result = folder.finish(process);

@@ -173,6 +173,21 @@ TEST_F(CliTest, EveryPhasePrints) {
   }
 }
 
+TEST_F(CliTest, ACompileReportsOnlyWhatItKnows) {
+  for (const std::string_view phase : compiler::kPhases) {
+    const bool isWhole = phase == "blob";
+    const auto report =
+        firnJson({"compile", kModel, "-o", folder.file("x.firn"), "--stop-after", std::string(phase), "--json"});
+    for (const char* name : {"device", "threads", "max_prompt_tokens", "kv_rows", "prefill_chunks", "warnings"}) {
+      EXPECT_TRUE(report.contains(name)) << phase << " " << name;
+    }
+    for (const char* name : {"output", "entries", "bodies", "tasks", "kv_type", "kv_bytes", "scratch_bytes",
+                             "weights_bytes", "blob_bytes"}) {
+      EXPECT_EQ(report.contains(name), isWhole) << phase << " " << name;
+    }
+  }
+}
+
 TEST_F(CliTest, InspectShowsAndVerifies) {
   const std::string blob = compiled();
   const std::string text = firn({"inspect", blob, "--verify"});

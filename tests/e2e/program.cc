@@ -5,8 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
+#include <thread>
 
 namespace firn::e2e {
 
@@ -62,6 +66,22 @@ ProgramResult ProgramFolder::finish(pid_t process) const {
   result.out = readFile(output_.file("out"));
   result.err = readFile(output_.file("err"));
   return result;
+}
+
+void ProgramFolder::waitUntil(pid_t process, const std::function<bool()>& isSo) const {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (true) {
+    // Looked at before `isSo`, so that the last thing a program does counts; finish() gets it again.
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (isSo()) return;
+    if (ended.si_pid != 0) throw std::runtime_error("the program ended too early: " + readFile(output_.file("err")));
+    if (std::chrono::steady_clock::now() > deadline) {
+      kill(process, SIGKILL);
+      throw std::runtime_error("waited a minute: " + finish(process).err);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 std::string ProgramFolder::outputSoFar() const { return readFile(output_.file("out")); }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class ProgramFolder {
   /// Starts one in the background; finish() waits for it.
   pid_t start(const std::string& program, const std::vector<std::string>& arguments) const;
   ProgramResult finish(pid_t process) const;
+  /// Waits until `isSo`; throws with what the program said when it ends before, or after a minute.
+  void waitUntil(pid_t process, const std::function<bool()>& isSo) const;
   /// What the program that was started last has written to standard output.
   std::string outputSoFar() const;
 
