@@ -144,8 +144,11 @@ bool removeIfAbandoned(const std::string& path) {
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
   struct stat info{};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  // A name that cannot be, as one of more than 255 bytes, would fail at the rename only, when all the work is done.
+  if (!exists && errno != ENOENT) return systemError("cannot write " + printablePath(path), errno);
   // The rename at the end would replace a device or pipe by a file.
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  if (exists && !S_ISREG(info.st_mode)) {
     return invalidArgument(printablePath(path) + " is " + (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
                            ", expected the name of a file to write");
   }

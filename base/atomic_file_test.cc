@@ -50,6 +50,17 @@ TEST_F(AtomicFileTest, AppearsOnlyOnCommit) {
   EXPECT_EQ(file->commit().code(), Code::kInternal);
 }
 
+TEST_F(AtomicFileTest, ANameThatCannotBeIsRefusedAtTheStart) {
+  std::ofstream(folder / "file") << "x";
+  std::filesystem::create_symlink("circle", folder / "circle");
+  for (const auto& path : {folder / std::string(256, 'n'), folder / "file" / "out", folder / "circle"}) {
+    EXPECT_FALSE(AtomicFile::create(path.string()).isOk()) << path;
+  }
+  EXPECT_TRUE(AtomicFile::create((folder / std::string(255, 'n')).string()).isOk());
+  EXPECT_EQ(AtomicFile::create((folder / "none" / "out").string()).status().code(), Code::kNotFound);
+  EXPECT_EQ(fileCount(), 2U);
+}
+
 TEST_F(AtomicFileTest, ATemporaryIsAbandonedWhenItsProcessHasEnded) {
   const auto onlyFile = [&] { return std::filesystem::directory_iterator(folder)->path().string(); };
   {

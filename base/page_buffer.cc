@@ -39,7 +39,11 @@ void useHugePages(std::span<std::byte> bytes) {
 Result<PageBuffer> PageBuffer::allocate(uint64_t bytes) {
   PageBuffer buffer;
   if (bytes == 0) return buffer;
-  const auto refused = [&] { return resourceExhausted("no memory for " + std::to_string(bytes) + " bytes"); };
+  const auto refused = [&] {
+    return resourceExhausted("no memory for " + std::to_string(bytes) +
+                             " bytes; close other programs, or ask for less: a smaller "
+                             "model or a shorter --max-prompt-len");
+  };
   if (bytes > (1ULL << 62)) return refused();
   // A page that is touched alone costs tens of times more than its share of a huge page.
   const bool huge = bytes >= kHugeFrom;

@@ -11,8 +11,8 @@ Status systemError(std::string_view what, int error) {
     case ENOENT:
     case ENOTDIR: return notFound(std::move(message));
     case ENOSPC:
-    case EDQUOT:
-    case ENOMEM: return resourceExhausted(std::move(message));
+    case EDQUOT: return resourceExhausted(message + "; make room there, or write to another disk");
+    case ENOMEM: return resourceExhausted(message + "; close other programs, or ask for less");
     default: return ioError(std::move(message));
   }
 }

@@ -27,27 +27,28 @@ class Generation {
     const auto start = Clock::now();
     FIRN_ASSIGN_OR_RETURN(Sampler sampler, Sampler::make(options_.sampler));
     FIRN_RETURN_IF_ERROR(checkBudget(promptIds));
-    FIRN_RETURN_IF_ERROR(checkCancel());
-    FIRN_ASSIGN_OR_RETURN(std::span<const float> logits, engine_.prefill(promptIds));
     result_.promptTokens = promptIds.size();
-    result_.cachedTokens = engine_.cachedTokens();
+    if (isCancelled()) return interrupted();
+    const Result<std::span<const float>> prompted = engine_.prefill(promptIds);
     result_.ttftMs = 1e3 * secondsSince(start);
+    if (!prompted && prompted.status().code() == Code::kCancelled && isCancelled()) return interrupted();
+    if (!prompted) return prompted.status();
+    result_.cachedTokens = engine_.cachedTokens();
     if (budget_ == 0) return std::move(result_);
 
-    FIRN_ASSIGN_OR_RETURN(int32_t id, nextId(sampler, logits));
+    FIRN_ASSIGN_OR_RETURN(int32_t id, nextId(sampler, *prompted));
     const auto firstToken = Clock::now();
     result_.ttftMs = 1e3 * std::chrono::duration<double>(firstToken - start).count();
     FIRN_ASSIGN_OR_RETURN(bool more, accept(id));
-    while (more) {
-      FIRN_RETURN_IF_ERROR(checkCancel());
-      FIRN_ASSIGN_OR_RETURN(logits, engine_.decode(id));
+    while (more && !isCancelled()) {
+      FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, engine_.decode(id));
       FIRN_ASSIGN_OR_RETURN(id, nextId(sampler, logits));
       FIRN_ASSIGN_OR_RETURN(more, accept(id));
     }
     const double seconds = secondsSince(firstToken);
     const size_t decoded = result_.tokens.size() - 1;
     if (decoded > 0 && seconds > 0) result_.decodeTokensPerS = static_cast<double>(decoded) / seconds;
-    return std::move(result_);
+    return more ? interrupted() : std::move(result_);
   }
 
  private:
@@ -67,11 +68,12 @@ class Generation {
     return Status::ok();
   }
 
-  Status checkCancel() const {
-    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
-      return cancelled("generation was stopped after " + std::to_string(result_.tokens.size()) + " tokens");
-    }
-    return Status::ok();
+  bool isCancelled() const { return options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed); }
+
+  /// What there is so far.
+  GenerateResult interrupted() {
+    result_.finishReason = FinishReason::kInterrupted;
+    return std::move(result_);
   }
 
   Result<int32_t> nextId(Sampler& sampler, std::span<const float> logits) const {
@@ -119,7 +121,14 @@ class Generation {
 
 }  // namespace
 
-std::string_view finishReasonName(FinishReason reason) { return reason == FinishReason::kStop ? "stop" : "length"; }
+std::string_view finishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop: return "stop";
+    case FinishReason::kLength: return "length";
+    case FinishReason::kInterrupted: return "interrupted";
+  }
+  return {};
+}
 
 Result<GenerateResult> generate(TextEngine& engine, const Tokenizer* tokenizer, std::span<const int32_t> promptIds,
                                 const GenerateOptions& options, const GenerateCallbacks& callbacks) {

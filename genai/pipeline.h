@@ -27,17 +27,18 @@ struct GenerateOptions {
   bool ignoreEos = false;              ///< true: end tokens are like any other
   /// Ids to stop at besides the tokenizer's; the only ones without a tokenizer.
   std::vector<int32_t> endIds = {};
-  /// Set from any thread to stop before the next step; then generate() fails with cancelled. May be null.
+  /// Set from any thread to stop before the next step, kInterrupted with what there is by then. May be null.
   const std::atomic<bool>* cancel = nullptr;
 };
 
 /// Why generation ended.
 enum class FinishReason {
-  kStop,    ///< an end token
-  kLength,  ///< maxTokens, or no KV row left
+  kStop,         ///< an end token
+  kLength,       ///< maxTokens, or no KV row left
+  kInterrupted,  ///< GenerateOptions::cancel, or the engine in the middle of a prompt because of it
 };
 
-/// "stop" or "length", as in the OpenAI interface.
+/// "stop" or "length", as in the OpenAI interface; "interrupted".
 std::string_view finishReasonName(FinishReason reason);
 
 /// What was generated.
@@ -45,7 +46,8 @@ struct GenerateResult {
   std::string text;  ///< without the end token and without an incomplete last character; empty if no tokenizer
   std::vector<int32_t> tokens;  ///< the end token that stopped it included
   uint64_t promptTokens = 0;
-  uint64_t cachedTokens = 0;  ///< of the prompt: those whose rows were kept from the sequence before
+  uint64_t cachedTokens =
+      0;  ///< of the prompt: those whose rows were kept from the sequence before; 0 if interrupted in the prompt
   FinishReason finishReason = FinishReason::kLength;
   double ttftMs = 0;            ///< from the call to the first token; to the end of prefill if there is none
   double decodeTokensPerS = 0;  ///< tokens after the first, per second of the time after the first; 0 if there are none
@@ -65,7 +67,7 @@ struct GenerateCallbacks {
 
 /// Generates from `promptIds`; `tokenizer` may be null: ids only. With n prompt tokens at most T - n + 1 tokens are
 /// produced, since the last needs no row. Fails, before any work, with invalid_argument: "prompt has no tokens", a bad
-/// sampler option, an end id outside the vocabulary; with the engine's errors; with cancelled.
+/// sampler option, an end id outside the vocabulary; with the engine's errors; with cancelled when a callback says so.
 Result<GenerateResult> generate(TextEngine& engine, const Tokenizer* tokenizer, std::span<const int32_t> promptIds,
                                 const GenerateOptions& options = {}, const GenerateCallbacks& callbacks = {});
 

@@ -157,11 +157,42 @@ TEST_F(Pipeline, logitsThatAreNoNumbersAreNamedWithTheirPlace) {
   }
 }
 
+/// Gives up in the middle of every prompt, as an engine does that is told to; `why` is set before.
+class EngineThatStops : public EngineFake {
+ public:
+  explicit EngineThatStops(std::atomic<bool>* why)
+      : EngineFake(kLimits, [](std::span<const int32_t>) { return 7; }), why_(why) {}
+  Result<std::span<const float>> prefill(std::span<const int32_t> /*ids*/) override {
+    if (why_ != nullptr) why_->store(true);
+    return cancelled("in the middle of the prompt");
+  }
+
+ private:
+  std::atomic<bool>* why_;
+};
+
+TEST_F(Pipeline, aPromptThatIsCancelledHasNoAnswer) {
+  std::atomic<bool> cancel = false;
+  EngineThatStops engine(&cancel);
+  const auto result = generate(engine, &tokenizer, prompt(5), {.cancel = &cancel});
+  ASSERT_TRUE(result.isOk()) << result.status().toString();
+  EXPECT_EQ(result->finishReason, FinishReason::kInterrupted);
+  EXPECT_EQ(result->promptTokens, 5U);
+  EXPECT_THAT(result->tokens, IsEmpty());
+  // An engine that stops for reasons of its own fails.
+  cancel = false;
+  EngineThatStops other(nullptr);
+  EXPECT_EQ(generate(other, &tokenizer, prompt(5), {.cancel = &cancel}).status().code(), Code::kCancelled);
+}
+
 TEST_F(Pipeline, cancelStopsBetweenSteps) {
   EngineFake engine = scripted({7, 8, 9}, 1);
   std::atomic<bool> cancel = true;
   GenerateOptions options{.cancel = &cancel};
-  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), options).status().code(), Code::kCancelled);
+  auto stopped = generate(engine, &tokenizer, prompt(1), options);
+  ASSERT_TRUE(stopped.isOk()) << stopped.status().toString();
+  EXPECT_EQ(stopped->finishReason, FinishReason::kInterrupted);
+  EXPECT_EQ(finishReasonName(stopped->finishReason), "interrupted");
   EXPECT_THAT(engine.tokens(), IsEmpty());
 
   cancel = false;
@@ -170,8 +201,20 @@ TEST_F(Pipeline, cancelStopsBetweenSteps) {
     cancel = id == 8;
     return true;
   };
-  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), options, callbacks).status().code(), Code::kCancelled);
+  stopped = generate(engine, &tokenizer, prompt(1), options, callbacks);
+  ASSERT_TRUE(stopped.isOk()) << stopped.status().toString();
+  EXPECT_EQ(stopped->finishReason, FinishReason::kInterrupted);
+  EXPECT_THAT(stopped->tokens, ElementsAre(7, 8));
   EXPECT_EQ(engine.position(), 2U);
+
+  // A wish that comes with the last token comes too late.
+  cancel = false;
+  callbacks.onToken = [&](int32_t id) {
+    cancel = id == 9;
+    return true;
+  };
+  EXPECT_EQ(generate(engine, &tokenizer, prompt(1), {.maxTokens = 3, .cancel = &cancel}, callbacks)->finishReason,
+            FinishReason::kLength);
 
   callbacks.onToken = [](int32_t) { return false; };
   EXPECT_EQ(generate(engine, &tokenizer, prompt(1), {}, callbacks).status().code(), Code::kCancelled);

@@ -12,6 +12,7 @@
 #include "genai/sampler/sampler.h"
 #include "tools/bandwidth_probe.h"
 #include "tools/command.h"
+#include "tools/counted.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
 #include "tools/session_bench.h"
@@ -78,6 +79,17 @@ Status checkSizes(const BenchOptions& options, const engine::ModelLimits& limits
   return Status::ok();
 }
 
+/// A step of several sessions needs a batch of at least as many rows in the blob.
+Status checkSessions(const BenchOptions& options, const engine::Model& model) {
+  const std::vector<uint32_t>& batches = model.variants().batches();
+  const uint32_t most = batches.empty() ? 1 : batches.back();
+  const auto above = std::ranges::find_if(options.sessions, [&](uint32_t sessions) { return sessions > most; });
+  if (above == options.sessions.end()) return Status::ok();
+  return invalidArgument("--sessions " + std::to_string(*above) + ": the blob " +
+                         (batches.empty() ? "has no batches" : "has batches of at most " + std::to_string(most)) +
+                         "; compile the model again with --batch 2,4,8, or measure the GGUF itself");
+}
+
 Status bench(BenchOptions options) {
   // For a GGUF: a step of up to the largest number of sessions asked for.
   for (const uint32_t rows : {2U, 4U, 8U}) {
@@ -88,6 +100,7 @@ Status bench(BenchOptions options) {
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
   const engine::ModelLimits& limits = open.model->limits();
   FIRN_RETURN_IF_ERROR(checkSizes(options, limits));
+  FIRN_RETURN_IF_ERROR(checkSessions(options, *open.model));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   genai::Pcg32 random(1);
   const auto prompt = randomIds(options.promptTokens, limits.vocab, random);
@@ -130,15 +143,15 @@ Status bench(BenchOptions options) {
     std::cout << object.dump() << "\n";
     return Status::ok();
   }
-  std::printf("prefill %u tokens: %.1f tokens/s\n", options.promptTokens, prefillRate);
-  std::printf(
-      "decode %u tokens: %.1f tokens/s; %.1f GB/s of weights, the memory gave %.1f GB/s to %u threads just now (%.0f "
-      "%%)\n",
-      options.decodeTokens, decodeRate, decodeRate * static_cast<double>(weights) * 1e-9, bandwidth * 1e-9, threads,
-      bandwidth > 0 ? 100 * decodeRate * static_cast<double>(weights) / bandwidth : 0);
+  std::printf("prefill %s: %.1f tokens/s\n", counted(options.promptTokens, "token").c_str(), prefillRate);
+  std::printf("decode %s: %.1f tokens/s; %.1f GB/s of weights, the memory gave %.1f GB/s to %s just now (%.0f %%)\n",
+              counted(options.decodeTokens, "token").c_str(), decodeRate,
+              decodeRate * static_cast<double>(weights) * 1e-9, bandwidth * 1e-9, counted(threads, "thread").c_str(),
+              bandwidth > 0 ? 100 * decodeRate * static_cast<double>(weights) / bandwidth : 0);
   for (const SessionRate& rate : together) {
-    std::printf("%u sessions: %.1f tokens/s in all, %.2f of one session; weights and cache are read at %.1f GB/s\n",
-                rate.sessions, rate.tokensPerSecond, rate.tokensPerSecond / decodeRate, rate.bytesPerSecond * 1e-9);
+    std::printf("%s: %.1f tokens/s in all, %.2f of one session; weights and cache are read at %.1f GB/s\n",
+                counted(rate.sessions, "session").c_str(), rate.tokensPerSecond, rate.tokensPerSecond / decodeRate,
+                rate.bytesPerSecond * 1e-9);
   }
   std::printf("load %.1f ms; weights %.1f MB; cache %.1f MB (%s) and scratch %.1f MB\n", open.loadMs,
               static_cast<double>(weights) * 1e-6, static_cast<double>(blob.header().kvBytes) * 1e-6, kvType.c_str(),

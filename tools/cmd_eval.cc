@@ -10,8 +10,10 @@
 #include "engine/session.h"
 #include "genai/tokenizer/tokenizer.h"
 #include "tools/command.h"
+#include "tools/counted.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
+#include "tools/output_file.h"
 #include "tools/perplexity.h"
 #include "tools/progress_bar.h"
 #include "tools/safetensors_writer.h"
@@ -75,9 +77,8 @@ Status evaluateSteps(engine::Session& session, std::span<const int32_t> ids, con
   return Status::ok();
 }
 
-/// The output may not replace what it is made of.
-Status checkOutput(const LogitsOptions& options) {
-  if (options.output.empty()) return invalidArgument("-o is empty, expected the name of a file to write");
+/// The output may not replace what it is made of, and must be writable.
+Status checkOutputs(const LogitsOptions& options) {
   FIRN_ASSIGN_OR_RETURN(std::vector<std::string> inputs, modelFiles(options.model.path));
   inputs.push_back(options.idsFile);
   for (const std::string& input : inputs) {
@@ -86,11 +87,11 @@ Status checkOutput(const LogitsOptions& options) {
       return invalidArgument("the output '" + options.output + "' is the input '" + input + "' itself");
     }
   }
-  return Status::ok();
+  return checkOutput(options.output, "-o");
 }
 
 Status evalLogits(const LogitsOptions& options) {
-  FIRN_RETURN_IF_ERROR(checkOutput(options));
+  FIRN_RETURN_IF_ERROR(checkOutputs(options));
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, readIds(options.idsFile));
   if (ids.empty()) return invalidArgument(options.idsFile + ": the prompt has no tokens");
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
@@ -132,11 +133,11 @@ void printPerplexity(const PerplexityResult& result, uint32_t window, bool json)
     std::cout << object.dump() << "\n";
     return;
   }
-  std::cout << "perplexity " << result.perplexity << " over " << result.windowNll.size() << " windows of " << window
-            << ", " << result.scored << " tokens scored\n";
+  std::cout << "perplexity " << result.perplexity << " over " << counted(result.windowNll.size(), "window") << " of "
+            << counted(window, "token") << ", " << counted(result.scored, "token") << " scored\n";
   if (!result.windowKl.empty()) {
     std::cout << "mean KL divergence from the reference device " << result.meanKl << " nats over "
-              << result.windowKl.size() << " windows\n";
+              << counted(result.windowKl.size(), "window") << "\n";
   }
 }
 

@@ -11,11 +11,14 @@
 
 #include "genai/pipeline.h"
 #include "tools/command.h"
+#include "tools/counted.h"
 #include "tools/engine_adapter.h"
 #include "tools/explain.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
+#include "tools/output_file.h"
 #include "tools/progress_bar.h"
+#include "tools/run_report.h"
 #include "tools/standard_input.h"
 
 namespace firn::tools {
@@ -34,6 +37,7 @@ struct RunOptions {
   bool explain = false;
   engine::SessionOptions session;
   bool hasKeepRows = false;
+  bool hasSeed = false;
   uint64_t answers = 1;
   std::string promptCache;  ///< file of a session; empty: none
 };
@@ -48,58 +52,15 @@ Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::
   std::string text = *options.prompt;
   if (text == "-") {
     // No token is longer, and control tokens are shorter.
-    FIRN_ASSIGN_OR_RETURN(text, readStandardInput(uint64_t{limits.maxPromptTokens} * blob::kMaxMergedBytes));
+    FIRN_ASSIGN_OR_RETURN(text, readStandardInput(uint64_t{limits.maxPromptTokens} * blob::kMaxMergedBytes,
+                                                  "more than the longest prompt of this model can have; shorten it or "
+                                                  "compile with a larger --max-prompt-len"));
   }
   if (const uint64_t bytes = tokenizer->bytesLeftOut(text); bytes != 0) {
     std::cerr << "firn: note: the vocabulary has no tokens for " << bytes
               << " bytes of the prompt; they are left out\n";
   }
   return tokenizer->encode(text);
-}
-
-using Answers = std::vector<genai::GenerateResult>;
-
-/// Tokens behind the first of each answer, per second of the time behind it.
-double decodeTokensPerS(const Answers& answers) {
-  double tokens = 0;
-  double seconds = 0;
-  for (const genai::GenerateResult& answer : answers) {
-    if (answer.decodeTokensPerS == 0) continue;
-    const auto decoded = static_cast<double>(answer.tokens.size() - 1);
-    tokens += decoded;
-    seconds += decoded / answer.decodeTokensPerS;
-  }
-  return seconds > 0 ? tokens / seconds : 0;
-}
-
-std::string jsonResult(const Answers& answers, const OpenModel& open) {
-  const genai::GenerateResult& first = answers.front();
-  nlohmann::ordered_json object;
-  const auto addText = [](nlohmann::ordered_json& to, const genai::GenerateResult& answer) {
-    to["text"] = answer.text;
-    to["tokens"] = answer.tokens;
-  };
-  const auto addEnd = [](nlohmann::ordered_json& to, const genai::GenerateResult& answer) {
-    to["completion_tokens"] = answer.tokens.size();
-    to["finish_reason"] = genai::finishReasonName(answer.finishReason);
-  };
-  if (answers.size() == 1) addText(object, first);
-  object["prompt_tokens"] = first.promptTokens;
-  object["cached_tokens"] = first.cachedTokens;
-  if (answers.size() == 1) {
-    addEnd(object, first);
-  } else {
-    for (const genai::GenerateResult& answer : answers) {
-      nlohmann::ordered_json& choice = object["choices"].emplace_back();
-      addText(choice, answer);
-      addEnd(choice, answer);
-    }
-  }
-  object["compiled"] = open.compiled;
-  object["load_ms"] = open.loadMs;
-  object["ttft_ms"] = first.ttftMs;
-  object["decode_tok_s"] = decodeTokensPerS(answers);
-  return object.dump();
 }
 
 /// What ends an answer where the blob has no tokenizer: of the model card (compiler/model_card.h).
@@ -168,7 +129,8 @@ Result<Answers> generateText(const RunOptions& options, engine::Session& session
       if (!options.json && !bar) std::cout << std::endl;
       return answer.status();
     }
-    answers.push_back(*std::move(answer));
+    answers.push_back({*std::move(answer), session.takeTimes()});
+    if (answers.back().result.finishReason == genai::FinishReason::kInterrupted) break;
     ++generate.sampler.seed;
   }
   return answers;
@@ -179,6 +141,12 @@ Status loadPromptCache(engine::Session& session, const std::string& path) {
   const Status loaded = session.load(path);
   if (loaded.isOk() || loaded.code() == Code::kNotFound) return Status::ok();
   return {loaded.code(), loaded.message() + ". Remove the file, or name another with --prompt-cache"};
+}
+
+/// cancelled when the last answer was.
+Status interruptionOf(const genai::GenerateResult& answer) {
+  if (answer.finishReason != genai::FinishReason::kInterrupted) return Status::ok();
+  return cancelled("generation was stopped after " + counted(answer.tokens.size(), "token"));
 }
 
 Status run(const RunOptions& options) {
@@ -192,6 +160,11 @@ Status run(const RunOptions& options) {
     return invalidArgument("--n " + std::to_string(options.answers) +
                            ": without a temperature all answers are the same; give --temperature too");
   }
+  if (options.hasSeed && options.temperature < genai::kGreedyTemperature) {
+    std::cerr << "firn: note: --seed changes nothing without --temperature: the likeliest token is taken\n";
+  }
+  const std::string& promptCache = options.promptCache;
+  if (!promptCache.empty()) FIRN_RETURN_IF_ERROR(checkOutput(promptCache, "--prompt-cache"));
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
   std::optional<genai::Tokenizer> tokenizer;
   if (const auto image = open.model->blob().tokenizer(); !image.empty()) {
@@ -203,24 +176,18 @@ Status run(const RunOptions& options) {
   }
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session,
                         engine::Session::create(open.model, options.session));
-  const std::string& promptCache = options.promptCache;
   if (!promptCache.empty()) FIRN_RETURN_IF_ERROR(loadPromptCache(*session, promptCache));
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
     // A closed or full output stops the generation too; main() names it.
     return std::cout ? result.status() : Status::ok();
   }
-  if (options.explain) std::cerr << (options.json ? "" : "\n") << explainTimes(session->times(), open.model->blob());
-  std::cout << (options.json ? jsonResult(*result, open) : "") << "\n";
-  if (!options.json && isatty(STDERR_FILENO) == 1) {
-    const genai::GenerateResult& last = result->back();
-    std::fprintf(
-        stderr, "%llu prompt tokens, %llu cached, first token after %.0f ms; %zu tokens, %.1f tokens/s; finish: %s\n",
-        static_cast<unsigned long long>(last.promptTokens),
-        static_cast<unsigned long long>(result->front().cachedTokens), result->front().ttftMs, last.tokens.size(),
-        decodeTokensPerS(*result), std::string(genai::finishReasonName(last.finishReason)).c_str());
-  }
-  return promptCache.empty() ? Status::ok() : session->save(promptCache);
+  if (options.explain) std::cerr << (options.json ? "" : "\n") << answersTimes(*result, open.model->blob());
+  std::cout << (options.json ? answersJson(*result, open) : "") << "\n";
+  if (!options.json && isatty(STDERR_FILENO) == 1) std::cerr << answersSummary(*result);
+  // Also of an answer that was interrupted: what has been computed holds.
+  if (!promptCache.empty() && session->position() > 0) FIRN_RETURN_IF_ERROR(session->save(promptCache));
+  return interruptionOf(result->back().result);
 }
 
 }  // namespace
@@ -236,7 +203,8 @@ void addRunCommand(CLI::App& app, Action& action) {
   addNumber(*command, "--max-tokens", options->maxTokens,
             "Stop after this many tokens (default: until the cache is full)", {0});
   addFraction(*command, "--temperature", options->temperature, "0 takes the likeliest token (default: 0)");
-  addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
+  CLI::Option* seed =
+      addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
   command->add_flag("--context-shift", options->session.contextShift,
                     "When the cache is full, drop a quarter of it and go on, without end");
@@ -250,7 +218,8 @@ void addRunCommand(CLI::App& app, Action& action) {
   command->add_flag("--explain", options->explain,
                     "Also print the plan of the prompt, predicted and measured times of each stage, to standard error");
   command->add_flag("--json", options->json, "Print one JSON object at the end instead of streaming");
-  command->callback([options, ids, keepRows, &action] {
+  command->callback([options, ids, keepRows, seed, &action] {
+    options->hasSeed = seed->count() > 0;
     options->hasKeepRows = keepRows->count() > 0;
     options->hasPromptIds = ids->count() > 0;
     action = [options] { return run(*options); };

@@ -7,6 +7,7 @@
 #include "genai/tokenizer/tokenizer.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
+#include "tools/standard_input.h"
 
 namespace firn::tools {
 namespace {
@@ -17,10 +18,17 @@ struct TokenizeOptions {
   bool json = false;
 };
 
+/// Its ids and their text take tens of times as much.
+constexpr uint64_t kMaxInputBytes = 64U << 20;
+
 Status tokenize(const TokenizeOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> image, tokenizerImage(options.model));
   FIRN_ASSIGN_OR_RETURN(const genai::Tokenizer tokenizer, genai::Tokenizer::open(image));
-  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(options.text));
+  std::string text = options.text;
+  if (text == "-") {
+    FIRN_ASSIGN_OR_RETURN(text, readStandardInput(kMaxInputBytes, "more than firn takes; give it in parts"));
+  }
+  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(text));
   if (options.json) {
     std::cout << nlohmann::json{{"ids", ids}}.dump() << "\n";
     return Status::ok();
@@ -39,7 +47,7 @@ void addTokenizeCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App* command = app.add_subcommand("tokenize", "Print the token ids of a text, special tokens parsed");
   command->add_option("model", options->model, "A GGUF model or a blob")->required();
-  command->add_option("text", options->text, "The text")->required();
+  command->add_option("text", options->text, "The text; - reads it from standard input")->required();
   command->add_flag("--json", options->json, "Print {\"ids\": [...]}");
   command->callback([options, &action] { action = [options] { return tokenize(*options); }; });
 }

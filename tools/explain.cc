@@ -2,6 +2,10 @@
 
 #include <array>
 #include <cstdio>
+#include <span>
+#include <vector>
+
+#include "tools/counted.h"
 
 namespace firn::tools {
 namespace {
@@ -15,9 +19,21 @@ std::string decimals(double value, const char* unit) {
 std::string predicted(uint64_t picoseconds) { return decimals(static_cast<double>(picoseconds) * 1e-9, "ms"); }
 std::string measured(uint64_t nanoseconds) { return decimals(static_cast<double>(nanoseconds) * 1e-6, "ms"); }
 
-std::string stepLine(const blob::Blob& blob, uint32_t entry, uint32_t row0, uint32_t valid) {
+/// The line of `steps` steps of one entry, one behind the other, that begins with rows [row0, row0 + rows).
+std::string stepLine(const blob::Blob& blob, uint32_t entry, uint32_t row0, uint32_t rows, size_t steps) {
   return "  " + std::string(blob.string(blob.entries()[entry].name)) + ", rows " + std::to_string(row0) + " to " +
-         std::to_string(row0 + valid - 1) + ": ";
+         std::to_string(row0 + rows - 1) + (steps == 1 ? "" : ", x " + std::to_string(steps)) + ": ";
+}
+
+/// Calls `line(first, last)` for each run of steps that `isLike` its first: they share a line.
+template <typename Step, typename IsLike, typename Line>
+void forEachRun(const std::vector<Step>& steps, const IsLike& isLike, const Line& line) {
+  for (size_t first = 0; first < steps.size();) {
+    size_t last = first + 1;
+    while (last < steps.size() && isLike(steps[first], steps[last])) ++last;
+    line(std::span(steps).subspan(first, last - first));
+    first = last;
+  }
 }
 
 }  // namespace
@@ -25,32 +41,48 @@ std::string stepLine(const blob::Blob& blob, uint32_t entry, uint32_t row0, uint
 std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob) {
   uint32_t tokens = 0;
   std::string lines;
-  for (const engine::PlanStep& step : plan.steps) {
-    tokens += step.valid;
-    lines += stepLine(blob, step.variant->entry, step.row0, step.valid) + "predicted " + predicted(step.variant->cost) +
-             "\n";
-  }
-  return "plan: " + std::to_string(tokens) + " tokens in " + std::to_string(plan.steps.size()) + " steps, predicted " +
+  const auto isLike = [](const engine::PlanStep& a, const engine::PlanStep& b) { return a.variant == b.variant; };
+  forEachRun(plan.steps, isLike, [&](std::span<const engine::PlanStep> run) {
+    uint32_t rows = 0;
+    uint64_t cost = 0;
+    for (const engine::PlanStep& step : run) {
+      rows += step.valid;
+      cost += step.variant->cost;
+    }
+    tokens += rows;
+    lines += stepLine(blob, run.front().variant->entry, run.front().row0, rows, run.size()) + "predicted " +
+             predicted(cost) + "\n";
+  });
+  return "plan: " + counted(tokens, "token") + " in " + counted(plan.steps.size(), "step") + ", predicted " +
          predicted(plan.picoseconds) + "\n" + lines;
 }
 
 std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob) {
   std::string text = "measured: plan " + measured(times.planNanoseconds) + "\n";
   uint64_t total = times.headNanoseconds + times.decodeNanoseconds;
-  for (const engine::ChunkTime& chunk : times.chunks) {
-    text += stepLine(blob, chunk.entry, chunk.row0, chunk.valid) + measured(chunk.nanoseconds) + ", predicted " +
-            predicted(chunk.predictedPicoseconds) + "\n";
-    total += chunk.nanoseconds;
-  }
+  const auto isLike = [](const engine::ChunkTime& a, const engine::ChunkTime& b) { return a.entry == b.entry; };
+  forEachRun(times.chunks, isLike, [&](std::span<const engine::ChunkTime> run) {
+    uint32_t rows = 0;
+    uint64_t nanoseconds = 0;
+    uint64_t cost = 0;
+    for (const engine::ChunkTime& chunk : run) {
+      rows += chunk.valid;
+      nanoseconds += chunk.nanoseconds;
+      cost += chunk.predictedPicoseconds;
+    }
+    text += stepLine(blob, run.front().entry, run.front().row0, rows, run.size()) + measured(nanoseconds) +
+            ", predicted " + predicted(cost) + "\n";
+    total += nanoseconds;
+  });
   text += "  head: " + measured(times.headNanoseconds) + "\n";
   if (times.decodeSteps > 0) {
-    text += "  " + std::to_string(times.decodeSteps) + " steps: " + measured(times.decodeNanoseconds) + ", " +
+    text += "  " + counted(times.decodeSteps, "step") + ": " + measured(times.decodeNanoseconds) + ", " +
             measured(times.decodeNanoseconds / times.decodeSteps) + " each\n";
   }
   const double bytes = static_cast<double>(times.bytesMoved);
-  text += "  moved " + decimals(bytes * 1e-9, "GB");
+  text += "  moved for prompt and answer together " + decimals(bytes * 1e-9, "GB");
   if (total > 0) text += ", " + decimals(bytes / static_cast<double>(total), "GB/s");
-  return text + "; copied by the host " + std::to_string(times.bytesCopied) + " bytes\n";
+  return text + "; copied by the host " + counted(times.bytesCopied, "byte") + "\n";
 }
 
 }  // namespace firn::tools

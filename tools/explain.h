@@ -8,10 +8,11 @@
 
 namespace firn::tools {
 
-/// "plan: 300 tokens in 3 steps, predicted 41.2 ms", then a line for each step: entry, rows, predicted time.
+/// "plan: 300 tokens in 3 steps, predicted 41.2 ms", then a line for each run of steps of one entry: entry, rows,
+/// predicted time of all.
 std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob);
 
-/// Each stage measured, a chunk beside its prediction, and the bytes that went over the memory bus.
+/// Each stage measured, chunks beside their prediction, and the bytes that went over the memory bus in all of them.
 std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob);
 
 }  // namespace firn::tools

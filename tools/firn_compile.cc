@@ -16,6 +16,7 @@
 #include "tools/kv_type_option.h"
 #include "tools/mapping_fault.h"
 #include "tools/number_option.h"
+#include "tools/output_file.h"
 #include "tools/progress_bar.h"
 #include "tools/standard_input.h"
 #include "tools/usage.h"
@@ -113,6 +114,9 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
   CompileOptions& options = request.options;
   if (request.print && request.json) {
     return firn::invalidArgument("--print and --json both write to standard output: give one of them");
+  }
+  if (!options.outputPath.empty() && (options.stopAfter.empty() || options.stopAfter == "blob")) {
+    FIRN_RETURN_IF_ERROR(firn::tools::checkOutput(options.outputPath, "-o"));
   }
   options.cancel = &firn::tools::interrupted();
   if (request.print) options.printTo = &std::cout;

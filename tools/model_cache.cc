@@ -16,13 +16,14 @@
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/import.h"
 #include "tools/child_process.h"
+#include "tools/output_file.h"
 
 namespace firn::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kCacheLimitBytes = 20'000'000'000;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr const char* kSuffix = ".firn";
 
 std::string joined(const std::vector<uint32_t>& sizes) {
@@ -89,18 +90,15 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   return arguments;
 }
 
-/// Removes what killed compiles left, and the least recently used blobs beyond the limit, never `keep`.
+/// Removes the least recently used blobs beyond the limit, never `keep`.
 Status trimCache(const std::string& keep) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
   uint64_t total = 0;
   for (const CacheFile& file : files) {
     total += file.bytes;
     std::error_code ignored;  // another process may have removed it first
-    if (isTemporaryName(file.path)) {
-      removeIfAbandoned(file.path);  // another process may be writing it now
-    } else if (total > kCacheLimitBytes && file.path != keep) {
-      fs::remove(file.path, ignored);
-    }
+    const bool isOld = !isTemporaryName(file.path) && total > kCacheLimitBytes && file.path != keep;
+    if (isOld) fs::remove(file.path, ignored);
   }
   return Status::ok();
 }
@@ -126,6 +124,7 @@ Result<std::string> cacheFolder() {
 
 Result<std::vector<CacheFile>> listCache() {
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
+  removeAbandonedTemporaries(folder);
   std::vector<CacheFile> files;
   std::error_code error;
   // Another process may clear the folder meanwhile: the loop advances without exceptions.
@@ -134,15 +133,16 @@ Result<std::vector<CacheFile>> listCache() {
     struct stat facts{};
     const bool isOurs = entry.path().extension() == kSuffix || isTemporaryName(entry.path().string());
     if (!isOurs || stat(entry.path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-    files.push_back({entry.path().string(), static_cast<uint64_t>(facts.st_size), facts.st_mtim.tv_sec});
+    files.push_back({entry.path().string(), static_cast<uint64_t>(facts.st_size),
+                     facts.st_mtim.tv_sec * kNsPerSecond + facts.st_mtim.tv_nsec});
   }
   if (error) return ioError("cannot read the cache folder " + folder + ": " + error.message());
-  std::sort(files.begin(), files.end(), [](const CacheFile& a, const CacheFile& b) { return a.lastUse > b.lastUse; });
+  std::sort(files.begin(), files.end(),
+            [](const CacheFile& a, const CacheFile& b) { return a.lastUseNs > b.lastUseNs; });
   return files;
 }
 
-Result<uint64_t> clearCache() {
-  FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> files, listCache());
+Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files) {
   uint64_t freed = 0;
   for (const CacheFile& file : files) {
     std::error_code error;
@@ -157,6 +157,12 @@ Result<uint64_t> clearCache() {
   return freed;
 }
 
+Result<uint64_t> clearCache() {
+  FIRN_ASSIGN_OR_RETURN(std::vector<CacheFile> files, listCache());
+  std::erase_if(files, [](const CacheFile& file) { return isTemporaryName(file.path); });  // being written now
+  return removeFromCache(files);
+}
+
 Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice) {
   FIRN_ASSIGN_OR_RETURN(const std::string key, cacheKey(modelPath, choice));
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
@@ -167,7 +173,9 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
     return CachedBlob{path, false};
   }
   FIRN_ASSIGN_OR_RETURN(const std::string program, siblingProgram("firn-compile"));
-  FIRN_RETURN_IF_ERROR(runProcess(program, compileArguments(modelPath, path, choice)));
+  const Status compiled = runProcess(program, compileArguments(modelPath, path, choice));
+  removeAbandonedTemporaries(folder);  // of this compile too, if it was killed
+  FIRN_RETURN_IF_ERROR(compiled);
   FIRN_RETURN_IF_ERROR(trimCache(path));
   return CachedBlob{path, true};
 }

@@ -10,6 +10,9 @@
 
 namespace firn::tools {
 
+/// The least recently used files beyond it are removed after a compile.
+inline constexpr uint64_t kCacheLimitBytes = 20'000'000'000;
+
 /// What a user may choose about a compile; the same names and defaults as the options of firn-compile. 0 or empty: its
 /// default.
 struct CompileChoice {
@@ -33,7 +36,7 @@ struct CachedBlob {
 struct CacheFile {
   std::string path;
   uint64_t bytes = 0;
-  int64_t lastUse = 0;  ///< seconds since the epoch
+  int64_t lastUseNs = 0;  ///< nanoseconds since the epoch
 };
 
 /// The blob of GGUF `modelPath` for `choice`: found in the cache, or compiled into it by firn-compile, which shows its
@@ -44,9 +47,11 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
 
 /// The folder of the cache, made if needed.
 Result<std::string> cacheFolder();
-/// Its files, most recently used first.
+/// Its files, most recently used first, without what killed compiles left: that is removed.
 Result<std::vector<CacheFile>> listCache();
-/// Removes all of them, leftovers of killed compiles included; gives the bytes freed.
+/// Removes `files` of listCache(); gives the bytes freed. One that is in use stays readable for who has opened it.
+Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files);
+/// Removes all of them but those that a compile is writing; gives the bytes freed.
 Result<uint64_t> clearCache();
 
 }  // namespace firn::tools

@@ -3,12 +3,15 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 
+#include "base/cpus.h"
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/import/import.h"
+#include "tools/counted.h"
 #include "tools/kv_type_option.h"
 #include "tools/number_option.h"
 
@@ -35,6 +38,15 @@ Result<OpenModel> openBlob(const std::string& path, engine::ModelOptions options
 /// A file of the cache that is no good blob any more is no fault of the user's.
 bool isDamage(const Status& status) {
   return status.code() == Code::kCorrupt || status.code() == Code::kVersionMismatch || status.code() == Code::kNotFound;
+}
+
+/// More threads than CPUs are allowed, since the bits are those of the program; who asks for them should know the
+/// price.
+void noteThreads(uint32_t threads) {
+  const size_t cpus = allowedCpus().size();
+  if (threads <= cpus) return;
+  std::cerr << "firn: note: --threads " << threads << " is more than the " << counted(cpus, "CPU")
+            << " of this process: they take turns, which is slower than --threads " << cpus << "\n";
 }
 
 }  // namespace
@@ -78,6 +90,7 @@ Result<std::vector<std::string>> modelFiles(const std::string& path) {
 }
 
 Result<OpenModel> openModel(const ModelChoice& choice) {
+  noteThreads(choice.compile.threads);
   engine::ModelOptions options{.device = choice.compile.device, .threads = choice.compile.threads, .ladders = {}};
   FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(choice.path));
   if (blob) {

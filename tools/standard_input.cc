@@ -11,7 +11,7 @@
 
 namespace firn::tools {
 
-Result<std::string> readStandardInput(uint64_t limitBytes) {
+Result<std::string> readStandardInput(uint64_t limitBytes, std::string_view limit) {
   std::string text;
   std::array<char, 1 << 16> block;
   for (;;) {
@@ -22,9 +22,7 @@ Result<std::string> readStandardInput(uint64_t limitBytes) {
     if (count < 0) return systemError("cannot read standard input", errno);
     text.append(block.data(), static_cast<size_t>(count));
     if (text.size() > limitBytes) {
-      return outOfRange("standard input has more than " + std::to_string(limitBytes) +
-                        " bytes, more than the longest prompt of this model can have; shorten it or compile with a "
-                        "larger --max-prompt-len");
+      return outOfRange("standard input has more than " + std::to_string(limitBytes) + " bytes, " + std::string(limit));
     }
   }
 }

@@ -88,7 +88,7 @@ class Tokenizer::State::Encoder {
     if (piece.size() > kMaxPieceBytes) {
       return resourceExhausted("text has " + std::to_string(piece.size()) +
                                " bytes without a place to split them; at most " + std::to_string(kMaxPieceBytes) +
-                               " are supported");
+                               " are supported: put spaces or line breaks in it");
     }
     if (state_.ignoreMerges) {
       const uint32_t id = state_.image.findToken(piece);
@@ -135,7 +135,7 @@ Tokenizer::~Tokenizer() = default;
 Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   if (text.size() > INT32_MAX) {
     return resourceExhausted("text has " + std::to_string(text.size()) + " bytes; at most " +
-                             std::to_string(INT32_MAX) + " are supported");
+                             std::to_string(INT32_MAX) + " are supported: give it in parts");
   }
   std::vector<int32_t> ids;
   const auto bos = static_cast<int32_t>(state_->image.header().bosId);

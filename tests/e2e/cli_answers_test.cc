@@ -122,5 +122,24 @@ TEST_F(CliAnswersTest, ExplainPlansWhatIsNotCached) {
   EXPECT_THAT(result.err, HasSubstr("plan: 3 tokens in"));
 }
 
+TEST_F(CliAnswersTest, ExplainTellsTheTimesOfEveryAnswer) {
+  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", ids(1, 60), "--max-tokens", "4", "--explain",
+                                          "--n", "3", "--temperature", "1", "--ignore-eos"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  for (const char* answer : {"answer 1 of 3, measured: ", "answer 2 of 3, measured: ", "answer 3 of 3, measured: "}) {
+    EXPECT_THAT(result.err, HasSubstr(answer));
+  }
+  EXPECT_THAT(result.err, HasSubstr("moved for prompt and answer together "));
+}
+
+TEST_F(CliAnswersTest, ExplainFoldsStepsOfOneKind) {
+  // Chunks of 16 alone: a prompt of 128 takes 8 of them.
+  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", ids(1, 128), "--max-tokens", "1", "--explain",
+                                          "--prefill-chunks", "16", "--contexts", "256"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.err, testing::ContainsRegex("plan: 128 tokens in 8 steps.*\n  prefill[.]16[.]256, rows 0 to 127, "
+                                                 "x 8: predicted [^\n]*\n\nmeasured"));
+}
+
 }  // namespace
 }  // namespace firn::e2e

@@ -137,11 +137,40 @@ TEST_F(CliFailuresTest, AFlippedWeightIsFoundByVerifyAndCrashesNothing) {
   }
 }
 
-TEST_F(CliFailuresTest, AnOutputThatCannotBeWritten) {
+TEST_F(CliFailuresTest, AnOutputThatCannotBeWrittenIsRefusedBeforeAnyWork) {
+  writeFile(folder.file("ids.json"), "[1, 2]");
   const std::string nowhere = folder.file("no/such/folder");
-  const ProgramResult result = folder.run("firn", {"compile", kModel, "-o", nowhere + "/x.firn"});
-  EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.err, HasSubstr(nowhere));
+  // A folder that is none, a file in its place, a name longer than a name can be, a folder as the file, no file at all.
+  const std::vector<std::pair<std::string, int>> outputs = {{nowhere + "/x", 1},
+                                                            {folder.file("ids.json") + "/x", 1},
+                                                            {folder.file(std::string(256, 'n')), 1},
+                                                            {folder.file("."), 2},
+                                                            {"-", 2}};
+  for (const auto& [output, exitCode] : outputs) {
+    // The compile would fail too, later: it has no model. The others would compile first.
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"compile", folder.file("none"), "-o", output},
+          {"eval", "logits", kModel, "--ids", folder.file("ids.json"), "-o", output},
+          {"run", kModel, "hello", "--prompt-cache", output}}) {
+      const ProgramResult result = folder.run("firn", command);
+      EXPECT_EQ(result.exitCode, exitCode) << testing::PrintToString(command) << result.err;
+      EXPECT_THAT(result.err, HasSubstr(command[command.size() - 2] + (output == "-" ? " -: " : ": ")));
+      EXPECT_THAT(result.out, IsEmpty());
+    }
+  }
+  EXPECT_THAT(folder.cachedBlobs(), IsEmpty());
+  EXPECT_THAT(folder.names(), testing::ElementsAre("ids.json"));
+}
+
+TEST_F(CliFailuresTest, SessionsThatNoBatchHoldsAreRefusedBeforeTheyAreMeasured) {
+  const std::string blob = compiled();
+  expectFailure({"bench", blob, "--prompt-tokens", "8", "--sessions", "1,2"}, 2,
+                "--sessions 2: the blob has no batches");
+  EXPECT_EQ(folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--batch", "2"}).exitCode, 0);
+  expectFailure({"bench", blob, "--prompt-tokens", "8", "--sessions", "2,3"}, 2, "batches of at most 2; compile");
+  const ProgramResult result =
+      folder.run("firn", {"bench", blob, "--prompt-tokens", "8", "--decode-tokens", "4", "--sessions", "1,2"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
 }
 
 }  // namespace

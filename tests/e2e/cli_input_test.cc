@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char* kModel = "tests/data/gguf/llama.gguf";
 
@@ -33,6 +34,15 @@ TEST_F(CliInputTest, APromptFromAPipeIsThatOfTheCommandLine) {
       nlohmann::json::parse(folder.run("firn", {"run", kModel, "hello there", "--max-tokens", "2", "--json"}).out);
   EXPECT_EQ(piped["tokens"], given["tokens"]);
   EXPECT_EQ(piped["prompt_tokens"], given["prompt_tokens"]);
+}
+
+TEST_F(CliInputTest, TokenizeReadsStandardInputAsRunDoes) {
+  const std::string command = programPath("firn") + " tokenize " + kModel + " - --json";
+  EXPECT_EQ(folder.run("sh", {"-c", "printf 'hello there' | " + command}).out,
+            folder.run("firn", {"tokenize", kModel, "hello there", "--json"}).out);
+  const ProgramResult endless = folder.run("sh", {"-c", command + " < /dev/zero"});
+  EXPECT_EQ(endless.exitCode, 1);
+  EXPECT_THAT(endless.err, AllOf(HasSubstr("standard input has more than"), HasSubstr("in parts")));
 }
 
 TEST_F(CliInputTest, StandardInputThatCannotBeReadIsAnError) {
@@ -76,6 +86,38 @@ TEST_F(CliInputTest, ACompileThatWritesNothingSaysSo) {
       folder.run("firn", {"compile", kModel, "-o", folder.file("x.firn"), "--stop-after", "fold"});
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.err, HasSubstr("stopped after phase fold, so no file was written"));
+}
+
+TEST_F(CliInputTest, OptionsThatChangeNothingGoodAreNoted) {
+  const std::vector<std::string> run = {"run", kModel, "hello", "--max-tokens", "1"};
+  const auto noted = [&](const std::vector<std::string>& more) {
+    auto all = run;
+    all.insert(all.end(), more.begin(), more.end());
+    const ProgramResult result = folder.run("firn", all);
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(noted({"--seed", "1"}), HasSubstr("firn: note: --seed changes nothing without --temperature"));
+  EXPECT_THAT(noted({"--seed", "1", "--temperature", "1"}), Not(HasSubstr("--seed")));
+  EXPECT_THAT(noted({"--threads", "200"}), HasSubstr("firn: note: --threads 200 is more than the"));
+  EXPECT_THAT(noted({"--threads", "1"}), Not(HasSubstr("--threads")));
+}
+
+TEST_F(CliInputTest, OneIsNoPlural) {
+  writeFile(folder.file("ids.json"), "[1, 2, 3, 4]");
+  const std::string blob = folder.file("model.firn");
+  const std::vector<std::vector<std::string>> commands = {
+      {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "1"},
+      {"bench", blob, "--prompt-tokens", "1", "--decode-tokens", "1", "--depth", "1", "--sessions", "1"},
+      {"eval", "perplexity", kModel, "--ids", folder.file("ids.json"), "--window", "4", "--kl-windows", "1",
+       "--threads", "1"},
+      {"run", blob, "--prompt-ids", "1", "--max-tokens", "2", "--ignore-eos", "--explain"},
+      {"cache", "list"}};
+  for (const auto& command : commands) {
+    const ProgramResult result = folder.run("firn", command);
+    EXPECT_EQ(result.exitCode, 0) << testing::PrintToString(command) << result.err;
+    EXPECT_THAT(result.out + result.err, Not(testing::ContainsRegex("(^|[^0-9.])1 [A-Za-z]+s([^a-z/]|$)")));
+  }
 }
 
 TEST_F(CliInputTest, NotesOfACompileReachWhoRuns) {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "blob/reader.h"
 #include "tests/e2e/program.h"
 
@@ -16,15 +18,19 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+constexpr const char* kModel = "tests/data/gguf/llama.gguf";
+
 class CliInterruptsTest : public testing::Test {
  protected:
-  /// Starts an answer without end from a new blob, and waits for its first text.
-  pid_t startEndlessRun() const {
+  /// Starts an answer without end from a new blob, with `more` arguments, and waits for its first text.
+  pid_t startEndlessRun(const std::vector<std::string>& more = {}) const {
     const std::string blob = folder.file("model.firn");
-    const ProgramResult compiled = folder.run(
-        "firn", {"compile", "tests/data/gguf/llama.gguf", "-o", blob, "--max-prompt-len", "64", "--threads", "2"});
+    const ProgramResult compiled =
+        folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "2"});
     EXPECT_EQ(compiled.exitCode, 0) << compiled.err;
-    const pid_t process = folder.start("firn", {"run", blob, "hello", "--ignore-eos", "--context-shift"});
+    std::vector<std::string> arguments = {"run", blob, "hello", "--ignore-eos", "--context-shift"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const pid_t process = folder.start("firn", arguments);
     folder.waitUntil(process, [this] { return !folder.outputSoFar().empty(); });
     return process;
   }
@@ -99,6 +105,84 @@ TEST_F(CliInterruptsTest, AnInterruptedAnswerEndsItsLine) {
     EXPECT_THAT(result.out, testing::EndsWith("\n"));
     EXPECT_THAT(result.err, HasSubstr("firn: cancelled: generation was stopped after"));
   }
+}
+
+TEST_F(CliInterruptsTest, AnInterruptedAnswerIsSavedUpToItsLastStep) {
+  const std::string cache = folder.file("session");
+  const pid_t process = startEndlessRun({"--prompt-cache", cache});
+  ASSERT_EQ(kill(process, SIGINT), 0);
+  EXPECT_EQ(folder.finish(process).exitCode, 130);
+  // A run that begins with the same text has its rows.
+  const ProgramResult next = folder.run("firn", {"run", folder.file("model.firn"), "hello there", "--max-tokens", "1",
+                                                 "--json", "--prompt-cache", cache});
+  EXPECT_EQ(next.exitCode, 0) << next.err;
+  EXPECT_GT(nlohmann::json::parse(next.out)["cached_tokens"], 0);
+}
+
+TEST_F(CliInterruptsTest, AnInterruptedRunPrintsItsJson) {
+  const std::string blob = folder.file("model.firn");
+  ASSERT_EQ(folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "1"}).exitCode,
+            0);
+  for (const char* answers : {"1", "1000000"}) {
+    const pid_t process = folder.start(
+        "firn", {"run", blob, "hello", "--ignore-eos", "--context-shift", "--json", "--n", answers, "--temperature",
+                 "1", "--max-tokens", *answers == '1' && answers[1] == 0 ? "1000000000" : "3"});
+    folder.waitUntil(process, [&] { return catchesInterrupt(process); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ASSERT_EQ(kill(process, SIGINT), 0);
+    const ProgramResult result = folder.finish(process);
+    EXPECT_EQ(result.exitCode, 130);
+    EXPECT_THAT(result.err, HasSubstr("firn: cancelled: generation was stopped after"));
+    const auto object = nlohmann::json::parse(result.out);
+    const auto& last = object.contains("choices") ? object["choices"].back() : object;
+    EXPECT_EQ(last["finish_reason"], "interrupted");
+    EXPECT_EQ(last["completion_tokens"], last["tokens"].size());
+    EXPECT_EQ(object.contains("choices"), answers[1] != 0);
+    EXPECT_GT(object["prompt_tokens"], 0);
+  }
+}
+
+TEST_F(CliInterruptsTest, WhatAKilledWriterLeftIsRemovedByTheNext) {
+  // Temporary files that nobody has locked: a killed process's. Files of other names are none of ours.
+  const auto litter = [](const std::string& at) { writeFile(at + "/.firn.99999999.0.tmp", "part"); };
+  folder.run("firn", {"run", kModel, "hello", "--max-tokens", "1"});
+  const std::string cache = std::filesystem::path(folder.cachedBlobs().front()).parent_path().string();
+  const std::string here = std::filesystem::path(folder.file("x")).parent_path().string();
+  writeFile(folder.file(".firn.notes.tmp"), "mine");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"cache", "list"},
+        {"cache", "clear"},
+        {"run", kModel, "hello", "--max-tokens", "1"},                  // compiles
+        {"run", kModel, "hello", "--contexts", "99999"},                // a compile that fails
+        {"run", "tests/data/quant/q8_0.gguf", "--prompt-ids", "1"}}) {  // another compile
+    litter(cache);
+    folder.run("firn", command);
+    for (const std::string& path : folder.cachedBlobs()) {
+      EXPECT_THAT(path, testing::EndsWith(".firn")) << testing::PrintToString(command);
+    }
+  }
+  litter(here);
+  EXPECT_EQ(folder.run("firn", {"compile", kModel, "-o", folder.file("x.firn")}).exitCode, 0);
+  EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("x.firn", ".firn.notes.tmp"));
+}
+
+TEST_F(CliInterruptsTest, ACompileThatTheSystemEndsIsNamed) {
+  // Many lanes and sizes make a second of work.
+  const pid_t process = folder.start(
+      "firn", {"run", "tests/data/quant/q8_0.gguf", "--prompt-ids", "1", "--threads", "256", "--max-prompt-len", "4096",
+               "--prefill-chunks", "64,128,192,256,320,384,448,512,1024,2048,4096"});
+  const std::string id = std::to_string(process);
+  std::string child;
+  folder.waitUntil(process, [&] {
+    std::ifstream("/proc/" + id + "/task/" + id + "/children") >> child;
+    return !child.empty();
+  });
+  ASSERT_EQ(kill(std::stoi(child), SIGKILL), 0);
+  const ProgramResult result = folder.finish(process);
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("firn: resource_exhausted: firn-compile was ended by signal 9"),
+                                         HasSubstr("ran out of memory"), HasSubstr("--max-prompt-len")));
+  EXPECT_THAT(folder.cachedBlobs(), IsEmpty());
 }
 
 TEST_F(CliInterruptsTest, AModelCutShortWhileItRunsIsNamed) {

@@ -1,0 +1,118 @@
+// firn cache: what is in it, and how single models leave it.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/program.h"
+
+namespace firn::e2e {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kModel = "tests/data/gguf/llama.gguf";
+
+class CliCacheTest : public testing::Test {
+ protected:
+  std::string firn(const std::vector<std::string>& arguments) const {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, 0) << testing::PrintToString(arguments) << result.err;
+    return result.out;
+  }
+  ordered_json entries() const { return ordered_json::parse(firn({"cache", "list", "--json"}))["entries"]; }
+  /// Compiles the model into the cache with `more` arguments.
+  void fill(const std::vector<std::string>& more, const std::string& model = kModel) const {
+    std::vector<std::string> run = {"run", model, "--prompt-ids", "1", "--max-tokens", "1"};
+    run.insert(run.end(), more.begin(), more.end());
+    firn(run);
+  }
+
+  ProgramFolder folder;
+};
+
+TEST_F(CliCacheTest, ListTellsWhatEachModelWasCompiledFor) {
+  EXPECT_TRUE(entries().empty());
+  fill({"--max-prompt-len", "64", "--kv-type", "i8"});
+  fill({"--max-prompt-len", "128", "--contexts", "64,128", "--prefill-chunks", "64", "--threads", "2"});
+  firn({"bench", kModel, "--prompt-tokens", "4", "--decode-tokens", "1", "--sessions", "3", "--threads", "2"});
+  const ordered_json all = ordered_json::parse(firn({"cache", "list", "--json"}));
+  EXPECT_EQ(all["limit_bytes"], 20'000'000'000);
+  ASSERT_EQ(all["entries"].size(), 3U);
+  // Most recently used first.
+  const ordered_json& batched = all["entries"][0];
+  const ordered_json& last = all["entries"][1];
+  const ordered_json& first = all["entries"][2];
+  uint64_t bytes = 0;
+  for (const ordered_json& entry : all["entries"]) bytes += entry["bytes"].get<uint64_t>();
+  EXPECT_EQ(all["bytes"], bytes);
+  EXPECT_EQ(last["bytes"], std::filesystem::file_size(last["path"].get<std::string>()));
+  EXPECT_GE(last["age_s"], 0);
+  EXPECT_LT(last["age_s"], 3600);
+  EXPECT_EQ(last["model"], "Llama");
+  EXPECT_EQ(last["device"], "cpu");
+  EXPECT_EQ(last["threads"], 2);
+  EXPECT_EQ(last["prefill_chunks"], (std::vector<int>{16, 64}));
+  EXPECT_EQ(last["contexts"], (std::vector<int>{64, 128, 256}));
+  EXPECT_EQ(last["batch"], std::vector<int>{});
+  EXPECT_EQ(batched["batch"], (std::vector<int>{2, 4}));
+  EXPECT_EQ(last["kv_type"], "f16");
+  EXPECT_EQ(first["kv_type"], "i8");
+  const std::string text = firn({"cache", "list"});
+  EXPECT_THAT(text, AllOf(HasSubstr("contexts 64,128,256, batch none, KV f16 "), HasSubstr("batch 2,4, KV f16 "),
+                          HasSubstr("batch none, KV i8 "), HasSubstr("just now"), HasSubstr("in 3 files")));
+}
+
+TEST_F(CliCacheTest, AnUnfinishedFileIsSaidToBeThat) {
+  fill({});
+  const std::string path = folder.cachedBlobs().front();
+  writeFile(path, readFile(path).substr(0, 5000));
+  EXPECT_THAT(firn({"cache", "list"}), HasSubstr("(no finished blob)"));
+  EXPECT_EQ(entries()[0]["finished"], false);
+}
+
+TEST_F(CliCacheTest, OneModelIsRemovedByItsNameOrTheBeginningOfItsFile) {
+  fill({});
+  fill({"--kv-type", "i8"});
+  fill({"--device", "reference", "--threads", "1"}, "tests/data/gguf/qwen2.gguf");
+  ASSERT_EQ(folder.cachedBlobs().size(), 3U);
+  const auto fileName = [&](size_t i) {
+    return std::filesystem::path(entries()[i]["path"].get<std::string>()).filename().string();
+  };
+  // Nothing goes when one of the names means nothing.
+  const std::string some = fileName(0).substr(0, 12);
+  const ProgramResult unknown = folder.run("firn", {"cache", "remove", some, "no-such"});
+  EXPECT_EQ(unknown.exitCode, 1);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("not_found"), HasSubstr("'no-such'"), HasSubstr("firn cache list")));
+  EXPECT_EQ(folder.run("firn", {"cache", "remove", ""}).exitCode, 1);
+  EXPECT_EQ(folder.run("firn", {"cache", "remove"}).exitCode, 2);
+  ASSERT_EQ(folder.cachedBlobs().size(), 3U);
+
+  // Beginning and path of one file: it goes once.
+  EXPECT_THAT(firn({"cache", "remove", some, entries()[0]["path"]}), AllOf(HasSubstr(some), HasSubstr("freed ")));
+  ASSERT_EQ(folder.cachedBlobs().size(), 2U);
+  for (const ordered_json& entry : entries()) EXPECT_EQ(entry["model"], "Llama");
+  // A name means all of the model.
+  firn({"cache", "remove", "Llama"});
+  EXPECT_TRUE(folder.cachedBlobs().empty());
+}
+
+TEST_F(CliCacheTest, ABeginningThatSeveralHaveIsRefused) {
+  fill({});
+  const std::string path = folder.cachedBlobs().front();
+  const std::string name = std::filesystem::path(path).filename().string();
+  std::filesystem::copy_file(path, path.substr(0, path.size() - name.size()) + name.substr(0, 8) + "x.firn");
+  const ProgramResult refused = folder.run("firn", {"cache", "remove", name.substr(0, 8)});
+  EXPECT_EQ(refused.exitCode, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("2 files"), HasSubstr(name)));
+  EXPECT_EQ(folder.cachedBlobs().size(), 2U);
+  firn({"cache", "remove", name.substr(0, 9)});
+  EXPECT_EQ(folder.cachedBlobs().size(), 1U);
+}
+
+}  // namespace
+}  // namespace firn::e2e
