@@ -1,6 +1,7 @@
 """Structure rules of CONTRIBUTING.md: include graph, file and folder sizes, words in names, how the project speaks.
 
 The include graph is read from ARCHITECTURE.md: lines `folder: folder folder ...` of the block that follows "## Include graph".
+usage: check_structure.py, from the root of the tree
 """
 import pathlib
 import re
@@ -104,6 +105,9 @@ def check_speech(files):
 
 
 def main():
+    if len(sys.argv) > 1:
+        print(__doc__.strip())
+        return 0 if sys.argv[1:] == ["--help"] else 2
     files = tracked_files()
     problems = [*check_includes(files, allowed_includes()), *check_sizes(files), *check_words(files), *check_speech(files)]
     for problem in problems:

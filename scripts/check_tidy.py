@@ -72,6 +72,9 @@ def check(source, commands, folder):
 
 
 def main():
+    if len(sys.argv) < 2 or any(argument.startswith("-") for argument in sys.argv[1:]):
+        print(__doc__.strip())
+        sys.exit(0 if sys.argv[1:] == ["--help"] else 2)
     folder, *sources = sys.argv[1:]
     commands = {}  # a file that several programs compile has several
     for entry in json.loads(pathlib.Path(folder, "compile_commands.json").read_text()):
