@@ -1,5 +1,5 @@
-// silu_mul, gelu_mul, scale, add_partials, copy and kv_write: kernels without sums. Kernel text: included after a
-// vector header.
+// silu_mul, gelu_mul, scale, add_partials and copy: every output element from the input elements of its place. Kernel
+// text: included after a vector header.
 #pragma once
 
 #include "kernels/cpu/exp_text.h"

@@ -160,10 +160,10 @@ struct KeyBias {
   bool halfSplit;
 };
 
-/// cpu.attention of q[rows, heads, headDim] over cache rows r in 0 ..
-/// context - 1 with mask[r] != 0 and r <= row0 + i and, where there is a window, row0 + i - r < window. Head h uses KV
-/// head (firstHead + h) / group - firstHead / group. Rows of K and V that row i cannot see have no influence on it, NaN
-/// or not. A row that sees nothing gives zeros.
+/// cpu.attention: out[i, h] = sum_r p[r] * V[r] with p = softmax_r(scale * q[i, h] . K[r]) for q[rows, heads, headDim],
+/// over the cache rows r below context with mask[r] != 0 and r <= row0 + i and, where there is a window,
+/// row0 + i - r < window. Head h uses KV head (firstHead + h) / group - firstHead / group. Rows of K and V that row i
+/// cannot see have no influence on it, NaN or not. A row that sees nothing gives zeros.
 struct AttentionArgs {
   const float* q;
   size_t qRowStride;
@@ -227,7 +227,7 @@ struct AddPartialsArgs {
 /// cpu.copy: out = in.
 struct CopyArgs {
   ConstRows in;
-  Rows out;
+  Rows out;  ///< may be `in`
   uint32_t rows;
   uint32_t columns;
 };

@@ -2,6 +2,8 @@
 // Kernel text: included after a vector header.
 #pragma once
 
+#include <cassert>
+
 #include "kernels/cpu/panels_text.h"
 
 namespace firn::cpu {
@@ -88,7 +90,7 @@ void linearF32(const LinearF32Args& args) {
     case DType::kF32: return linearWeight<WeightF32>(args);
     case DType::kF16: return linearWeight<WeightF16>(args);
     case DType::kBf16: return linearWeight<WeightBf16>(args);
-    default: return;  // a verifier refuses every other type
+    default: assert(false && "a verifier refuses every other type"); return;
   }
 }
 

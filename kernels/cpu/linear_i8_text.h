@@ -3,6 +3,8 @@
 // Kernel text: included after a vector header.
 #pragma once
 
+#include <cassert>
+
 #include "kernels/cpu/panels_text.h"
 
 namespace firn::cpu {
@@ -314,7 +316,7 @@ void linearI8(const LinearI8Args& args) {
     case DType::kQ4_K: return linearFormat<Q4K>(args);
     case DType::kQ5_K: return linearFormat<Q5K>(args);
     case DType::kQ6_K: return linearFormat<Q6K>(args);
-    default: return;  // a verifier refuses every other type
+    default: assert(false && "a verifier refuses every other type"); return;
   }
 }
 

@@ -1,6 +1,5 @@
-// Where the planes of a panel of weights lie, as kernel text asks for it. Nothing here is inline: what a text of one
-// instruction set compiles must not become the function of another.
-// Not here: the count itself (blob/extent.h).
+// Where the planes of a panel of weights lie, as kernel text asks for it. No function here is inline: what a text of
+// one instruction set compiles must not become the function of another. Not here: the count itself (blob/extent.h).
 #pragma once
 
 #include <cstddef>
@@ -8,6 +7,9 @@
 #include "base/dtype.h"
 
 namespace firn::cpu {
+
+/// Groups of one super-block.
+inline constexpr size_t kSuperGroups = 8;
 
 /// In bytes from the start of a panel.
 struct PanelPlanes {

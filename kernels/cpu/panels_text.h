@@ -57,8 +57,6 @@ constexpr size_t kRowsOf4 = 64;  ///< bytes of 16 rows of 4 codes
 
 FIRN_INLINE size_t roundUp64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-constexpr size_t kSuperGroups = 8;
-
 /// The planes of one panel of `Format`.
 template <class Format>
 struct QuantizedPanel {

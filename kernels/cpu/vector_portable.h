@@ -126,12 +126,15 @@ FIRN_INLINE F32 ifLessInt(I32 a, I32 b, F32 yes, F32 no) {
 }
 FIRN_INLINE F32 ifNan(F32 a, F32 yes, F32 no) { FIRN_LANES(F32, a.lane[i] != a.lane[i] ? yes.lane[i] : no.lane[i]); }
 
-FIRN_INLINE I32 addInt(I32 a, I32 b) { FIRN_LANES(I32, a.lane[i] + b.lane[i]); }
-FIRN_INLINE I32 subInt(I32 a, I32 b) { FIRN_LANES(I32, a.lane[i] - b.lane[i]); }
+/// Modulo 2^32, as every sum of integers: they may come from a blob, which is held to shapes and not to values.
+FIRN_INLINE int32_t wrap(uint32_t x) { return static_cast<int32_t>(x); }
+FIRN_INLINE uint32_t bits(int32_t x) { return static_cast<uint32_t>(x); }
+FIRN_INLINE I32 addInt(I32 a, I32 b) { FIRN_LANES(I32, wrap(bits(a.lane[i]) + bits(b.lane[i]))); }
+FIRN_INLINE I32 subInt(I32 a, I32 b) { FIRN_LANES(I32, wrap(bits(a.lane[i]) - bits(b.lane[i]))); }
 FIRN_INLINE I32 maxInt(I32 a, I32 b) { FIRN_LANES(I32, a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]); }
 template <int kBits>
 FIRN_INLINE I32 shiftLeft(I32 a) {
-  FIRN_LANES(I32, static_cast<int32_t>(static_cast<uint32_t>(a.lane[i]) << kBits));
+  FIRN_LANES(I32, wrap(bits(a.lane[i]) << kBits));
 }
 /// Rounds toward minus infinity.
 template <int kBits>
@@ -216,11 +219,13 @@ FIRN_INLINE Quad loadQuad(const int8_t* p) {
   __builtin_memcpy(&r, p, sizeof r);
   return r;
 }
-/// acc[row] + sum over b of w[4 * row + b] * x[b], exact. kSmallCodes promises codes of at most 63.
+/// acc[row] + sum over b of w[4 * row + b] * x[b], exact modulo 2^32. kSmallCodes promises codes of at most 63.
 template <bool kSmallCodes>
 FIRN_INLINE I32 dot(I32 acc, Bytes w, Quad x) {
   for (int row = 0; row < 16; ++row) {
-    for (int b = 0; b < 4; ++b) acc.lane[row] += static_cast<int32_t>(w.byte[4 * row + b]) * x.byte[b];
+    uint32_t total = bits(acc.lane[row]);
+    for (int b = 0; b < 4; ++b) total += bits(int32_t{w.byte[4 * row + b]} * x.byte[b]);
+    acc.lane[row] = wrap(total);
   }
   return acc;
 }

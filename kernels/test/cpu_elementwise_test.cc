@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "kernels/test/cpu_test_data.h"
 
@@ -229,6 +230,58 @@ TEST(Copy, CopiesRowsAndNothingElse) {
       for (size_t i = 0; i < 2; ++i) {
         const auto expected = std::span(in).subspan(i * stride, columns);
         EXPECT_EQ(firstDifference(expected, std::span(out).subspan(i * stride, columns)), -1);
+      }
+    }
+  }
+}
+
+/// What may work in place gives the bits that it gives elsewhere, and touches nothing behind its rows.
+TEST(InPlace, GivesTheSameBits) {
+  struct Op {
+    const char* name;
+    std::function<void(const CpuKernels&, const float* in, float* out, uint32_t columns)> run;
+  };
+  Random random(19);
+  for (const uint32_t columns : kWidths) {
+    const size_t stride = columns + 2;
+    const std::vector<float> in = random.normals(3 * stride, 3);
+    const std::vector<float> other = random.normals(3 * stride);
+    const auto gated = [&](void (*CpuKernels::*kernel)(const GatedArgs&), bool outIsUp) {
+      return [&, kernel, outIsUp](const CpuKernels& table, const float* x, float* out, uint32_t n) {
+        const ConstRows a{x, stride};
+        const ConstRows b{other.data(), stride};
+        (table.*
+         kernel)({.gate = outIsUp ? b : a, .up = outIsUp ? a : b, .out = {out, stride}, .rows = 2, .columns = n});
+      };
+    };
+    const Op ops[] = {
+        {"rms_norm",
+         [&](const CpuKernels& table, const float* x, float* out, uint32_t n) {
+           table.rmsNorm({.in = {x, stride},
+                          .weight = other.data(),
+                          .out = {out, stride},
+                          .rows = 2,
+                          .columns = n,
+                          .epsilon = 1e-5F});
+         }},
+        {"silu_mul gate", gated(&CpuKernels::siluMul, false)},
+        {"silu_mul up", gated(&CpuKernels::siluMul, true)},
+        {"gelu_mul gate", gated(&CpuKernels::geluMul, false)},
+        {"gelu_mul up", gated(&CpuKernels::geluMul, true)},
+        {"scale",
+         [&](const CpuKernels& table, const float* x, float* out, uint32_t n) {
+           table.scale({.in = {x, stride}, .out = {out, stride}, .rows = 2, .columns = n, .factor = 1.7F});
+         }},
+        {"copy", [&](const CpuKernels& table, const float* x, float* out, uint32_t n) {
+           table.copy({.in = {x, stride}, .out = {out, stride}, .rows = 2, .columns = n});
+         }}};
+    for (const Op& op : ops) {
+      for (const InstructionSet isa : supportedSets()) {
+        std::vector<float> apart = in;  // so that what is not written is that of the input
+        op.run(kernels(isa), in.data(), apart.data(), columns);
+        std::vector<float> inPlace = in;
+        op.run(kernels(isa), inPlace.data(), inPlace.data(), columns);
+        ASSERT_EQ(firstDifference(apart, inPlace), -1) << op.name << " " << instructionSetName(isa) << " " << columns;
       }
     }
   }

@@ -240,6 +240,39 @@ std::vector<std::byte> extremeRow(DType type) {
 
 class ExtremeTest : public testing::TestWithParam<DType> {};
 
+/// Sums and codes come from scratch, where a hostile blob may have put anything: no behaviour is undefined, and every
+/// set wraps to the same bits.
+TEST_P(ExtremeTest, SumsThatNoQuantizeGivesWrap) {
+  constexpr uint32_t kColumns = 64;
+  Random random(5);
+  const Matrix weight = randomMatrix(GetParam(), 20, kColumns, random);
+  for (const uint32_t planes : {1U, 2U}) {
+    for (const int32_t sum : {INT32_MIN, INT32_MIN + 1, INT32_MAX, 1 << 28, -1}) {
+      CodeStorage codes(3, kColumns, planes);
+      for (int8_t& code : codes.bytes) code = static_cast<int8_t>(static_cast<int>(random.below(255)) - 127);
+      std::ranges::fill(codes.scales, 0.25F);
+      std::ranges::fill(codes.sums, sum);
+      std::vector<float> portable;
+      for (const InstructionSet isa : supportedSets()) {
+        std::vector<float> out(size_t{4} * 20);
+        for (const uint32_t rows : {3U, 1U}) {  // tiles, then a row behind them
+          kernels(isa).linearI8({.in = codes.view(),
+                                 .weight = weight.packed.data(),
+                                 .type = GetParam(),
+                                 .bias = nullptr,
+                                 .out = {out.data() + (rows == 1 ? 60 : 0), 20},
+                                 .rows = rows,
+                                 .outputs = 20,
+                                 .columns = kColumns});
+        }
+        if (portable.empty()) portable = out;
+        ASSERT_EQ(firstDifference(portable, out), -1) << instructionSetName(isa) << " sum " << sum;
+        ASSERT_EQ(firstDifference(std::span(out).first(20), std::span(out).subspan(60)), -1) << "sum " << sum;
+      }
+    }
+  }
+}
+
 /// Codes, scales and sums at their limits: integer sums must neither saturate nor wrap.
 TEST_P(ExtremeTest, CodesAreExact) {
   constexpr uint32_t kColumns = 256;
