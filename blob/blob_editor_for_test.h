@@ -5,11 +5,13 @@
 
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "blob/extent.h"
 #include "blob/frame.h"
 #include "blob/reader.h"
 #include "blob/sample_program.h"
@@ -51,6 +53,10 @@ class Editor {
   }
   OperandRecord& operand(TaskOp op, size_t i) {
     return record<OperandRecord>(header().operands, task(op).firstOperand + i);
+  }
+  /// Makes the bytes of operands those of their dims and strides, so that they are not what is wrong.
+  void fit(TaskOp op, std::initializer_list<size_t> operands) {
+    for (const size_t i : operands) operand(op, i).bytes = operandBytes(operand(op, i)).value();
   }
   uint64_t& attr(TaskOp op, size_t i) { return record<uint64_t>(header().attrs, task(op).firstAttr + i); }
 

@@ -27,7 +27,7 @@ TEST(Dump, TextNamesEverything) {
   EXPECT_EQ(text.find("cpu.rope"), std::string::npos);
   const std::string tasks = dumpText(sample(Target::kCpu), {.tasks = true});
   EXPECT_NE(tasks.find("cpu.rope  attn_q\n      scratch+"), std::string::npos) << tasks;
-  EXPECT_NE(tasks.find("weights[param 2]+0  q4_1[32, 64] panels"), std::string::npos) << tasks;
+  EXPECT_NE(tasks.find("weights[param 3]+0  q4_1[32, 64] panels"), std::string::npos) << tasks;
 }
 
 TEST(Dump, JsonAgreesWithTheBlob) {

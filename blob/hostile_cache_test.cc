@@ -1,7 +1,8 @@
-// Lies about caches of i8: their scales, and keys without their bias.
+// Lies about the KV cache: which part, heads and scales a task names, and keys without their bias.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "blob/blob_editor_for_test.h"
 
@@ -17,16 +18,23 @@ TEST(Hostile, ScalesOfTheCache) {
           {"operand cache: type f16 does not fit", [=](Editor& e) { e.operand(write, 1).dtype = DType::kF16; }},
           {"operand scales: type i8 does not fit", [=](Editor& e) { e.operand(write, 2).dtype = DType::kI8; }},
           {"operand scales: lies in scratch", [=](Editor& e) { e.operand(write, 2).space = Space::kScratch; }},
-          {"which has", [=](Editor& e) { e.operand(write, 2).offset = 1 << 20; }},
-          {"overflows", [=](Editor& e) { e.operand(write, 2).offset = ~3ULL; }},
-          {"is no multiple of 4", [=](Editor& e) { e.operand(write, 2).offset += 2; }},
+          {"are those of 2 heads from head 2040, the model has 4",
+           [=](Editor& e) { e.operand(write, 2).offset = 1 << 20; }},
+          {"start at byte 18446744073709551612", [=](Editor& e) { e.operand(write, 2).offset = ~3ULL; }},
+          {"start at byte 4098 of their part", [=](Editor& e) { e.operand(write, 2).offset += 2; }},
+          {"the scales of the cache start at byte 0", [=](Editor& e) { e.operand(write, 2).offset = 0; }},
+          {"the scales of the cache start at head 1, their rows at head 0",
+           [=](Editor& e) { e.operand(write, 2).offset += 512; }},
+          {"the scales of the cache lie in the part of param 1, their rows in that of param 0",
+           [=](Editor& e) { e.operand(write, 2).base = 1; }},
+          {"the scales of the cache lie in the part of param 1, their rows in that of param 0",
+           [=](Editor& e) { std::swap(e.operand(attend, 5), e.operand(attend, 6)); }},
           {"its dims and strides span", [=](Editor& e) { e.operand(write, 2).bytes -= 1; }},
+          {"its dims and strides span", [=](Editor& e) { e.operand(write, 2).bytes += 4; }},
           {"operand scales: strides[0] is 129, expected T, 128",
            [=](Editor& e) { e.operand(write, 2).strides[0] = 129, e.operand(write, 2).bytes += 512; }},
           {"dims[1] is 127, expected 128 (KV rows)", [=](Editor& e) { e.operand(write, 2).dims[1] = 127; }},
           {"dims[0] is 1, expected 2 (KV heads)", [=](Editor& e) { e.operand(write, 2).dims[0] = 1; }},
-          {"operand cache is written and overlaps operand scales",
-           [=](Editor& e) { e.operand(write, 2).offset = e.operand(write, 1).offset; }},
           {"operand K scales: type i8", [=](Editor& e) { e.operand(attend, 5).dtype = DType::kI8; }},
           {"operand V scales: lies in weights", [=](Editor& e) { e.operand(attend, 6).space = Space::kWeights; }},
           {"operand bias: lies in kv", [=](Editor& e) { e.operand(attend, 7).space = Space::kKv; }},
@@ -38,7 +46,7 @@ TEST(Hostile, ScalesOfTheCache) {
           {"KV heads, the view has 2", [=](Editor& e) { e.attr(attend, 2) = 1; }},
           {"KV heads, the view has 2", [=](Editor& e) { e.attr(attend, 1) = 1; }},
           {"kvBytes is", [](Editor& e) { e.header().kvBytes -= 4; }},
-          {"argument 0 is 4, expected a multiple of 64",
+          {"argument 0 is 4, expected a multiple of 6144",
            [](Editor& e) {
              for (size_t i = 0; i < e.header().callArgs.count; ++i) {
                if (e.arg(i) == 0) e.arg(i) = 4;
@@ -59,9 +67,41 @@ TEST(Hostile, ScalesOfTheCache) {
            [=](Editor& e) {
              for (size_t i : {1U, 2U, 5U, 6U, 7U}) e.operand(reference, i).dims[0] = 3;
              e.operand(reference, 4).dims[1] = 3;
+             e.fit(reference, {1, 2, 4, 5, 6, 7});
            }},
       },
       DType::kI8);
+}
+
+/// A part of this cache has 4 heads of 128 rows of 8 halves: 2048 bytes a head.
+TEST(Hostile, PartsAndHeadsOfTheCache) {
+  const auto write = TaskOp::kCpuKvWrite;
+  const auto attend = TaskOp::kCpuAttention;
+  expectRefused(
+      Target::kCpu,
+      {
+          {"rows of the cache start at byte 2 of their part, expected 0 and a multiple of 2048",
+           [=](Editor& e) { e.operand(write, 1).offset = 2; }},
+          {"start at byte 16 of their part", [=](Editor& e) { e.operand(attend, 1).offset = 16; }},
+          {"rows of the cache are those of 2 heads from head 3, the model has 4",
+           [=](Editor& e) { e.operand(write, 1).offset = 3 * 2048; }},
+          {"rows of the cache are those of 2 heads from head 4",
+           [=](Editor& e) { e.operand(write, 1).offset = 4 * 2048; }},
+          {"K starts at head 0, V at head 1", [=](Editor& e) { e.operand(attend, 2).offset = 2048; }},
+          {"rows of the cache have no param", [=](Editor& e) { e.operand(write, 1).base = kNoBase; }},
+          {"base is param 99", [=](Editor& e) { e.operand(write, 1).base = 99; }},
+          {"points into another space", [=](Editor& e) { e.operand(write, 1).base = 2; }},
+          {"param 0: 4096 bytes, expected 8192, those of a part of the cache",
+           [](Editor& e) { e.param(0).bytes /= 2; }},
+          {"argument 0 is 2048, expected a multiple of 8192", [](Editor& e) { e.arg(0) = 2048; }},
+          {"argument 0 is 32768, expected a multiple of 8192 up to 24576", [](Editor& e) { e.arg(0) = 32768; }},
+          {"argument 0 is 8192, a V of the cache, which the body reads as K", [](Editor& e) { e.arg(0) = 8192; }},
+          {"argument 1 is 0, a K of the cache, which the body reads as V", [](Editor& e) { e.arg(1) = 0; }},
+          {"argument 0 is 8192, a V of the cache, which the body reads as K",
+           [](Editor& e) { std::swap(e.arg(0), e.arg(1)); }},
+          {"argument 0 is 0, a K of the cache, which the body reads as V",
+           [=](Editor& e) { std::swap(e.operand(attend, 1).base, e.operand(attend, 2).base); }},
+      });
 }
 
 /// Rows of i8 cannot do without their scales, and rows of f16 and f32 have none to name.

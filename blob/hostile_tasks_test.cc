@@ -14,9 +14,14 @@ TEST(Hostile, OperandPlaces) {
           {"ends at byte", [=](Editor& e) { e.operand(q, 3).offset = 1 << 20; }},
           {"overflows", [=](Editor& e) { e.operand(q, 3).offset = ~63ULL; }},
           {"of scratch, the entry has", [=](Editor& e) { e.operand(q, 0).offset = 1ULL << 40; }},
-          {"of scratch, the entry has", [=](Editor& e) { e.operand(q, 0).bytes = 1ULL << 40; }},
+          {"its dims and strides span", [=](Editor& e) { e.operand(q, 0).bytes = 1ULL << 40; }},
           {"its dims and strides span", [=](Editor& e) { e.operand(q, 0).bytes -= 1; }},
           {"its dims and strides span", [=](Editor& e) { e.operand(q, 3).bytes -= 1; }},
+          {"its dims and strides span", [=](Editor& e) { e.operand(q, 3).bytes += 1; }},
+          {"operand mask: bytes is 129, its dims and strides span 128",
+           [](Editor& e) { e.operand(TaskOp::kCpuAttention, 3).bytes += 1; }},
+          {"operand workspace: bytes is 16448, its dims and strides span 16384",
+           [](Editor& e) { e.operand(TaskOp::kCpuAttention, 4).bytes += 64; }},
           {"is no multiple of 4", [=](Editor& e) { e.operand(q, 1).offset += 2; }},
           {"is no multiple of 64", [=](Editor& e) { e.operand(q, 3).offset += 32; }},
           {"base is 0, scratch has none", [=](Editor& e) { e.operand(q, 0).base = 0; }},
@@ -63,24 +68,25 @@ TEST(Hostile, OperandShapes) {
           {"type i8 does not fit", [=](Editor& e) { e.operand(q, 1).dtype = DType::kI8; }},
           {"type (unknown) does not fit", [=](Editor& e) { e.operand(q, 3).dtype = static_cast<DType>(77); }},
           {"type f16 does not fit", [=](Editor& e) { e.operand(q, 3).dtype = DType::kF16; }},
-          {"layout is not panels", [=](Editor& e) { e.operand(q, 3).layout = Layout::kStrided; }},
-          {"layout is not strided", [=](Editor& e) { e.operand(q, 5).layout = static_cast<Layout>(7); }},
+          {"layout is 0, expected 1 (panels)", [=](Editor& e) { e.operand(q, 3).layout = Layout::kStrided; }},
+          {"layout is 7, expected 0 (strided)", [=](Editor& e) { e.operand(q, 5).layout = static_cast<Layout>(7); }},
           {"rank 200, expected 3", [=](Editor& e) { e.operand(q, 0).rank = 200; }},
-          {"dim 3 is unused", [=](Editor& e) { e.operand(q, 0).dims[3] = 2; }},
-          {"panels have strides 0", [=](Editor& e) { e.operand(q, 3).strides[0] = 64; }},
-          {"the last stride is not 1", [=](Editor& e) { e.operand(q, 5).strides[1] = 2; }},
+          {"dim 3 is unused: dims is 2 and strides 0, expected 1 and 0",
+           [=](Editor& e) { e.operand(q, 0).dims[3] = 2; }},
+          {"strides are 64, 0, those of panels are 0, 0", [=](Editor& e) { e.operand(q, 3).strides[0] = 64; }},
+          {"strides[1] is 2, expected 1", [=](Editor& e) { e.operand(q, 5).strides[1] = 2; }},
           {"strides[0] is 0", [=](Editor& e) { e.operand(q, 5).strides[0] = 0; }},
           {"dims[0] is 0", [=](Editor& e) { e.operand(q, 1).dims[0] = 0; }},
           {"dims[0] is 3, expected at most 2 (planes)", [=](Editor& e) { e.operand(q, 0).dims[0] = 3; }},
           {"dims[1] is 1, expected 2 (groups)", [=](Editor& e) { e.operand(q, 2).dims[1] = 1; }},
-          {"padded columns is 64, expected 32", [=](Editor& e) { e.operand(q, 3).dims[1] = 32; }},
+          {"padded columns is 64, expected 32", [=](Editor& e) { e.operand(q, 3).dims[1] = 32, e.fit(q, {3}); }},
           {"dims[1] is 32, expected 48 (out)",
            [=](Editor& e) {
              e.operand(q, 3).dims[0] = 48;
              e.operand(q, 4).dims[0] = 48;
-             e.operand(q, 3).bytes = e.operand(q, 4).bytes = 1 << 20;
+             e.fit(q, {3, 4});
            }},
-          {"expected that of scales", [=](Editor& e) { e.operand(q, 2).strides[0] += 1, e.operand(q, 2).bytes += 64; }},
+          {"expected that of scales", [=](Editor& e) { e.operand(q, 2).strides[0] += 1, e.fit(q, {2}); }},
           {"dims[0] is 16, expected at least 40 (vocabulary)",
            [](Editor& e) { e.operand(TaskOp::kCpuEmbed, 1).dims[0] = 16; }},
           {"dims[0] is 127, expected at least 128 (table rows)",
@@ -100,7 +106,7 @@ TEST(Hostile, OperandShapes) {
              auto& out = e.operand(TaskOp::kCpuCopy, 1);
              auto& in = e.operand(TaskOp::kCpuCopy, 0);
              out.dims[0] = in.dims[0] = ~0U;
-             out.bytes = in.bytes = 1ULL << 41;
+             e.fit(TaskOp::kCpuCopy, {0, 1});
              in.offset = 0;
            }},
       });
@@ -141,6 +147,7 @@ TEST(Hostile, ReferenceTasks) {
           {"heads are no multiple of",
            [](Editor& e) {
              for (size_t i : {1U, 2U}) e.operand(TaskOp::kRefAttention, i).dims[0] = 3;
+             e.fit(TaskOp::kRefAttention, {1, 2});
            }},
       });
 }

@@ -19,12 +19,17 @@ namespace {
 // Far above any model, low enough that products of two stay exact everywhere.
 constexpr uint32_t kMaxSize = 1U << 24;
 constexpr uint32_t kRowMultiple = 64;
+static_assert(kMaxRecords * (sizeof(BodyNeeds) + 16) <= 16U << 20, "verifier.h says so");
 
 /// What the records of one program must say, one method per kind of record.
 class ProgramCheck {
  public:
   ProgramCheck(const ProgramView& program, const Ident& ident, uint64_t weightsBytes)
-      : program_(program), header_(*program.header), ident_(ident), weightsBytes_(weightsBytes) {}
+      : program_(program),
+        header_(*program.header),
+        ident_(ident),
+        weightsBytes_(weightsBytes),
+        partBytes_(KvPart::of(*program.header).value_or(KvPart{}).bytes()) {}
 
   Status run() {
     FIRN_RETURN_IF_ERROR(verifyTables(program_, ident_.lanes));
@@ -73,8 +78,9 @@ class ProgramCheck {
 
   Status checkMemory() const {
     if (!isKvType(header_.kvType)) {
-      return wrong("kvType", static_cast<uint32_t>(header_.kvType), static_cast<uint32_t>(DType::kF32), ", ",
-                   static_cast<uint32_t>(DType::kF16), " or ", static_cast<uint32_t>(DType::kI8), " (f32, f16, i8)");
+      const DTypeInfo* info = dtypeInfo(header_.kvType);
+      return corrupt(concat("program header: kvType is ", static_cast<uint32_t>(header_.kvType), " (",
+                            info != nullptr ? info->name : "no type", "), expected ", kvTypeNames()));
     }
     const auto kvBytes = kvCacheBytes(header_);
     if (!kvBytes || header_.kvBytes != *kvBytes) return wrong("kvBytes", header_.kvBytes, kvBytes.value_or(0));
@@ -107,12 +113,17 @@ class ProgramCheck {
         return corrupt(concat("param ", i, ": ", param.bytes, " bytes, but ", spaceName(param.space), " has ",
                               spaceBytes(param.space)));
       }
+      if (param.space == Space::kKv && param.bytes != partBytes_) {
+        return corrupt(
+            concat("param ", i, ": ", param.bytes, " bytes, expected ", partBytes_, ", those of a part of the cache"));
+      }
     }
     return Status::ok();
   }
 
   Status checkBodies() {
     needs_.resize(program_.bodies.size());
+    readAs_.resize(program_.params.size());
     for (size_t i = 0; i < program_.bodies.size(); ++i) {
       const BodyRecord& body = program_.bodies[i];
       FIRN_RETURN_IF_ERROR(checkName("body", i, body.name));
@@ -129,7 +140,7 @@ class ProgramCheck {
     return Status::ok();
   }
 
-  Status checkTask(size_t index, const BodyRecord& body, BodyNeeds& needs) const {
+  Status checkTask(size_t index, const BodyRecord& body, BodyNeeds& needs) {
     const TaskRecord& task = program_.tasks[index];
     FIRN_RETURN_IF_ERROR(checkName("task", index, task.name));
     if (task.reserved0 != 0) return corrupt(concat("task ", index, ": reserved0 is not zero"));
@@ -146,6 +157,10 @@ class ProgramCheck {
     }
     for (size_t i = 0; i < operands.size(); ++i) {
       if (Status status = placeOperand(operands[i], body, needs); !status.isOk()) return status.withPlace(place(i));
+    }
+    if (op == TaskOp::kRefAttention || op == TaskOp::kCpuAttention) {
+      readAs_[body.firstParam + operands[kKeysOperand].base] |= kAsKeys;
+      readAs_[body.firstParam + operands[kValuesOperand].base] |= kAsValues;
     }
     return Status::ok();
   }
@@ -271,16 +286,25 @@ class ProgramCheck {
           concat(call.argCount, " arguments, body ", program_.string(body.name), " has ", body.paramCount, " params"));
     }
     for (uint32_t i = 0; i < call.argCount; ++i) {
-      FIRN_RETURN_IF_ERROR(checkArg(i, program_.callArgs[call.firstArg + i], program_.params[body.firstParam + i]));
+      FIRN_RETURN_IF_ERROR(checkArg(i, program_.callArgs[call.firstArg + i], body.firstParam + i));
     }
     return checkNeeds(needs_[call.body], entry, symbols);
   }
 
-  Status checkArg(uint32_t index, uint64_t arg, const ParamRecord& param) const {
+  Status checkArg(uint32_t index, uint64_t arg, size_t paramIndex) const {
+    const ParamRecord& param = program_.params[paramIndex];
+    const bool isKv = param.space == Space::kKv;
     const uint64_t room = spaceBytes(param.space) - param.bytes;
-    if (arg <= room && arg % kTensorAlignment == 0) return Status::ok();
-    return corrupt(
-        concat("argument ", index, " is ", arg, ", expected a multiple of ", kTensorAlignment, " up to ", room));
+    const uint64_t unit = isKv ? partBytes_ : kTensorAlignment;
+    if (arg > room || arg % unit != 0) {
+      return corrupt(concat("argument ", index, " is ", arg, ", expected a multiple of ", unit, " up to ", room));
+    }
+    if (!isKv) return Status::ok();
+    // The parts of the cache are K and V in turn.
+    const bool isV = arg / unit % 2 != 0;
+    if ((readAs_[paramIndex] & (isV ? kAsKeys : kAsValues)) == 0) return Status::ok();
+    return corrupt(concat("argument ", index, " is ", arg, ", ", isV ? "a V" : "a K",
+                          " of the cache, which the body reads as ", isV ? "K" : "V"));
   }
 
   static Status checkNeeds(const BodyNeeds& needs, const EntryRecord& entry, std::span<const SymbolRecord> symbols) {
@@ -328,12 +352,19 @@ class ProgramCheck {
   }
 
   static constexpr size_t kNoOperand = ~size_t{0};
+  // Of the attention ops of both targets (task_op.h).
+  static constexpr size_t kKeysOperand = 1;
+  static constexpr size_t kValuesOperand = 2;
+  static constexpr uint8_t kAsKeys = 1;
+  static constexpr uint8_t kAsValues = 2;
 
   const ProgramView& program_;
   const ProgramHeader& header_;
   const Ident& ident_;
   uint64_t weightsBytes_;
-  std::vector<BodyNeeds> needs_;
+  uint64_t partBytes_;
+  std::vector<BodyNeeds> needs_;  ///< of each body
+  std::vector<uint8_t> readAs_;   ///< of each param: kAsKeys, kAsValues
 };
 
 }  // namespace

@@ -143,24 +143,26 @@ class Sample {
     return param(stridedOperand(Space::kWeights, dtype, spanOf({rows, columnCount}), 0));
   }
 
-  /// K and V of the layer: one param, the K of the layer first.
+  /// K and V of the layer.
   void cacheParams() {
-    cacheBase_ = p_.addParam(Space::kKv, 2 * part_.bytes());
-    for (uint32_t layer = 0; layer < kLayers; ++layer) args_[layer].push_back(layer * 2 * part_.bytes());
+    for (uint32_t which : {0U, 1U}) {
+      cacheBase_[which] = p_.addParam(Space::kKv, part_.bytes());
+      for (uint32_t layer = 0; layer < kLayers; ++layer) args_[layer].push_back((layer * 2 + which) * part_.bytes());
+    }
   }
   /// KV heads [first, first + count) of K (0) or V (1).
   OperandRecord cache(uint32_t which, uint32_t first, uint32_t count) {
     OperandRecord view = stridedOperand(Space::kKv, p_.header.kvType, spanOf({count, kRows, kHeadDim}), 0);
-    view.base = cacheBase_;
-    view.offset = which * part_.bytes() + part_.rowsBytes / kKvHeads * first;
+    view.base = cacheBase_[which];
+    view.offset = part_.rowsBytes / kKvHeads * first;
     return view;
   }
   /// Their scales, where the type has them.
   std::vector<OperandRecord> scales(uint32_t which, uint32_t first, uint32_t count) {
     if (part_.scalesBytes == 0) return {};
     OperandRecord view = stridedOperand(Space::kKv, DType::kF32, spanOf({count, kRows}), 0);
-    view.base = cacheBase_;
-    view.offset = which * part_.bytes() + part_.rowsBytes + part_.scalesBytes / kKvHeads * first;
+    view.base = cacheBase_[which];
+    view.offset = part_.rowsBytes + part_.scalesBytes / kKvHeads * first;
     return {view};
   }
 
@@ -415,7 +417,7 @@ class Sample {
   uint32_t first_ = 0;
   uint32_t block_ = 0;
   uint32_t tail_ = 0;
-  uint16_t cacheBase_ = 0;
+  std::array<uint16_t, 2> cacheBase_{};  ///< params: K, V
   KvPart part_;
   OperandRecord x_{};
   OperandRecord table_{};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/concat.h"
+#include "blob/cache_views.h"
 #include "blob/extent.h"
 #include "blob/names.h"
 #include "blob/operand_kinds.h"
@@ -49,6 +50,7 @@ class TaskCheck {
     FIRN_RETURN_IF_ERROR(checkDerivedDims());
     FIRN_RETURN_IF_ERROR(checkAttrs());
     FIRN_RETURN_IF_ERROR(checkHeads());
+    FIRN_RETURN_IF_ERROR(checkCache());
     FIRN_RETURN_IF_ERROR(checkAliases());
     return report(needs);
   }
@@ -89,14 +91,18 @@ class TaskCheck {
                    placeText(rule.kind));
     }
     const Layout layout = isPanels(rule.kind) ? Layout::kPanels : Layout::kStrided;
-    if (operand.layout != layout) return wrong("layout is not ", isPanels(rule.kind) ? "panels" : "strided");
+    if (operand.layout != layout) {
+      return wrong("layout is ", static_cast<uint32_t>(operand.layout), ", expected ", static_cast<uint32_t>(layout),
+                   isPanels(rule.kind) ? " (panels)" : " (strided)");
+    }
     if (operand.rank != rule.rank()) return wrong("rank ", operand.rank, ", expected ", rule.rank());
     FIRN_RETURN_IF_ERROR(checkStrides(rule, operand));
     for (uint32_t i = 0; i < operand.rank; ++i) {
       FIRN_RETURN_IF_ERROR(bindDim(rule, i, operand.dims[i]));
     }
     const auto extent = operandBytes(operand);
-    if (!extent || operand.bytes < *extent) {
+    // Not more either: a device may go by the bytes, and other checks by the dims.
+    if (!extent || operand.bytes != *extent) {
       return wrong("bytes is ", operand.bytes, ", its dims and strides span ",
                    extent ? std::to_string(*extent) : "no valid extent");
     }
@@ -107,17 +113,21 @@ class TaskCheck {
     const auto wrong = [&](auto... pieces) { return corrupt(concat("operand ", rule.name, ": ", pieces...)); };
     for (uint32_t i = operand.rank; i < operand.dims.size(); ++i) {
       if (operand.dims[i] != 1 || operand.strides[i] != 0) {
-        return wrong("dim ", i, " is unused: expected dims 1 and strides 0");
+        return wrong("dim ", i, " is unused: dims is ", operand.dims[i], " and strides ", operand.strides[i],
+                     ", expected 1 and 0");
       }
     }
     if (operand.layout == Layout::kPanels) {
-      if (operand.strides != std::array<uint32_t, 4>{}) return wrong("panels have strides 0");
+      if (operand.strides != std::array<uint32_t, 4>{}) {
+        return wrong("strides are ", operand.strides[0], ", ", operand.strides[1], ", those of panels are 0, 0");
+      }
       return operand.offset % kTensorAlignment == 0 ? Status::ok()
                                                     : wrong("offset ", operand.offset, " is no multiple of 64");
     }
-    if (operand.rank == 0 || operand.strides[operand.rank - 1] != 1) return wrong("the last stride is not 1");
+    const uint32_t last = operand.rank - 1;  // no op takes rank 0
+    if (operand.strides[last] != 1) return wrong("strides[", last, "] is ", operand.strides[last], ", expected 1");
     // Nested dims: no element of the view lies on another one.
-    for (uint32_t i = operand.rank - 1; i-- > 0;) {
+    for (uint32_t i = last; i-- > 0;) {
       const uint64_t inner = static_cast<uint64_t>(operand.dims[i + 1]) * operand.strides[i + 1];
       if (operand.strides[i] < inner) {
         return wrong("strides[", i, "] is ", operand.strides[i], ", expected at least ", inner);
@@ -242,6 +252,18 @@ class TaskCheck {
     if (last < kvHeads) return Status::ok();
     return corrupt(concat("heads ", first, "..", first + heads - 1, " in groups of ", group, " need ", last + 1,
                           " KV heads, the view has ", kvHeads));
+  }
+
+  Status checkCache() const {
+    std::array<const OperandRecord*, kMaxOperands> rows{};
+    std::array<const OperandRecord*, kMaxOperands> scales{};
+    size_t rowsCount = 0;
+    size_t scalesCount = 0;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (rules_[i]->kind == Kind::kCache) rows[rowsCount++] = &operands_[i];
+      if (rules_[i]->kind == Kind::kCacheScales) scales[scalesCount++] = &operands_[i];
+    }
+    return verifyCacheViews(context_.header, std::span(rows).first(rowsCount), std::span(scales).first(scalesCount));
   }
 
   Status checkAliases() const {

@@ -10,11 +10,16 @@
 //     the symbol bound to it (the mask aside: an operand of kvRows bytes of which the entry's context are bound and
 //     read), and nothing writes to weights or to inputs;
 //   - operands have the types, ranks, layouts and dims that their op asks for, consistent with each other and with the
-//     model's sizes (task_op_verify.h); ids, positions and mask come from the symbols a device checks at submit;
+//     model's sizes (task_op_verify.h), and the bytes that these span; ids, positions and mask come from the symbols a
+//     device checks at submit;
+//   - a view of the cache is whole heads of one K or V, with their own scales (cache_views.h), and what an attention
+//     reads as keys is a K;
 //   - a written operand does not overlap another operand of its task, unless the op may work in place and both are the
-//     same view.
+//     same view. Operands of different bases are apart: only the cache is written by way of a param, and a task that
+//     writes it names one.
 // Not proved: that lanes of one segment do not race for scratch (values only, never memory safety), that numbers in
-// weights and scratch are finite, and that the kernels of a device accept the workspace of an attention task.
+// weights and scratch are finite, that K and V of an attention are those of the call's layer, and that the kernels of a
+// device accept the workspace of an attention task.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +45,8 @@ struct VerifiedOutside {
 
 /// Verifies the part of a file of `fileBytes` bytes that lies before its weights; `outside` must be 4096-byte aligned.
 /// version_mismatch names both versions; corrupt and unsupported name section, table and record.
-/// Linear in outside.size(); allocates one copy of the symbol table and up to 8 MB: about 100 bytes for each body, 16
-/// for each entry.
+/// Linear in outside.size(); allocates one copy of the symbol table, a byte for each param, 16 for each entry, and a
+/// BodyNeeds (task_op_verify.h) for each body: up to 16 MiB.
 Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes);
 
 /// The rules of the tables alone: everything that relates records to each other.
