@@ -15,6 +15,7 @@
 #include "blob/reader.h"
 #include "blob/task_op.h"
 #include "blob/verifier.h"
+#include "fuzz/accepted.h"
 
 namespace firn::blob {
 namespace {
@@ -86,7 +87,9 @@ void tryProgram(Target target, uint32_t lanes, std::span<const std::byte> bytes)
   Ident ident{};
   ident.target = target;
   ident.lanes = lanes;
-  if (verifyProgram(*program, ident, program->header->weightsBytes).isOk()) walk(*program, lanes);
+  if (!verifyProgram(*program, ident, program->header->weightsBytes).isOk()) return;
+  ++fuzz::acceptedInputs;
+  walk(*program, lanes);
 }
 
 void tryFile(std::span<const std::byte> outside) {
@@ -106,6 +109,7 @@ void tryFile(std::span<const std::byte> outside) {
   if (!sealContent(file).isOk()) return;
   const Result<Blob> blob = Blob::fromMemory(file);
   if (!blob.isOk()) return;
+  ++fuzz::acceptedInputs;
   check(!dumpText(*blob, {.tasks = true}).empty());
   check(!dumpJson(*blob, {.tasks = true}).empty());
   check(blob->weights().size() == weightsBytes);

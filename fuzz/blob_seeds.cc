@@ -1,10 +1,15 @@
-// Writes seeds for blob_fuzz: sample blobs without their weights, and their program sections alone.
+// Writes seeds for blob_fuzz and device_fuzz: FOLDER/program/ has the program sections of sample blobs, which both
+// take, FOLDER/file/ whole blobs without their weights, which only blob_fuzz does.
 //   blob_seeds FOLDER
 #include <cstdio>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/atomic_file.h"
+#include "base/concat.h"
+#include "blob/names.h"
 #include "blob/reader.h"
 #include "blob/sample_program.h"
 
@@ -19,26 +24,25 @@ Status writeSeed(const std::string& path, uint8_t mode, std::span<const std::byt
 }
 
 Status writeSeeds(const std::string& folder) {
-  std::filesystem::create_directories(folder);
+  std::filesystem::create_directories(folder + "/program");
+  std::filesystem::create_directories(folder + "/file");
   for (const Target target : {Target::kReference, Target::kCpu}) {
-    for (const DType kvType : {DType::kF16, DType::kI8}) {
-      FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, SampleSize::kFull, kvType));
-      FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
-      const SectionPlace& program = blob.frame().place(SectionId::kProgram);
-      const bool isCpu = target == Target::kCpu;
-      const std::string name = folder + (isCpu ? "/cpu_kv_" : "/reference_kv_") + std::string(dtypeInfo(kvType)->name);
-      FIRN_RETURN_IF_ERROR(writeSeed(name, isCpu ? 2 : 1, std::span(file).subspan(program.offset, program.bytes)));
-    }
+    const auto mode = static_cast<uint8_t>(target == Target::kCpu ? 2 : 1);
     for (const SampleSize size : {SampleSize::kHeadOnly, SampleSize::kFull}) {
-      FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, size));
-      FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
-      const std::string name =
-          folder + (target == Target::kCpu ? "/cpu" : "/reference") + (size == SampleSize::kFull ? "_full" : "_head");
-      const SectionPlace& program = blob.frame().place(SectionId::kProgram);
-      const auto mode = static_cast<uint8_t>(target == Target::kCpu ? 2 : 1);
-      FIRN_RETURN_IF_ERROR(writeSeed(name + "_program", mode, std::span(file).subspan(program.offset, program.bytes)));
-      if (size == SampleSize::kFull) continue;
-      FIRN_RETURN_IF_ERROR(writeSeed(name, 0, std::span(file).first(blob.frame().outsideBytes())));
+      for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
+        // A head has no cache: one type of it is enough.
+        if (size == SampleSize::kHeadOnly && kvType != DType::kF32) continue;
+        FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, size, kvType));
+        FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
+        const std::string name =
+            concat(targetName(target), "_", size == SampleSize::kFull ? "full" : "head", "_", dtypeInfo(kvType)->name);
+        const SectionPlace& program = blob.frame().place(SectionId::kProgram);
+        const auto section = std::span(file).subspan(program.offset, program.bytes);
+        FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, "/program/", name), mode, section));
+        if (size == SampleSize::kFull) continue;
+        const auto outside = std::span(file).first(blob.frame().outsideBytes());
+        FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, "/file/", name), 0, outside));
+      }
     }
   }
   return Status::ok();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/rope_turn.h"
+#include "fuzz/accepted.h"
 
 namespace firn::engine {
 namespace {
@@ -44,6 +45,7 @@ void use(std::string_view card) {
     check(!ropes.status().message().empty());
     return;
   }
+  ++fuzz::acceptedInputs;
   uint32_t layers = 0;
   for (const LayerRope& rope : *ropes) {
     check(rope.firstLayer == layers && rope.layers > 0);

@@ -1,6 +1,8 @@
 // Runs a fuzz target over files without libFuzzer: every seed as it is, then a fixed number of mutations of it, the
 // same in every run. For ctest; a search for new inputs is libFuzzer's.
 //   <name>_replay FOLDER_OR_FILE...
+// A seed that its target refuses leads nowhere and fails the run, as one does after a change of a format; those named
+// refused_* are meant to be.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,8 @@
 #include <iterator>
 #include <random>
 #include <vector>
+
+#include "fuzz/accepted.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -45,9 +49,12 @@ void mutate(std::vector<uint8_t>& bytes, std::mt19937& random) {
     const size_t at = random() % bytes.size();
     switch (random() % 8) {
       case 0: bytes.resize(at); break;
-      case 1:
-        bytes.insert(bytes.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(at, 64)));
+      case 1: {
+        const std::vector<uint8_t> head(bytes.begin(),
+                                        bytes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(at, 64)));
+        bytes.insert(bytes.end(), head.begin(), head.end());
         break;
+      }
       case 2:
       case 3: {
         const uint32_t word = kTelling[random() % std::size(kTelling)];
@@ -69,9 +76,15 @@ int main(int count, char** arguments) {
     return 1;
   }
   std::mt19937 random(1);
+  int dead = 0;
   for (const auto& file : files) {
     const std::vector<uint8_t> seed = contentOf(file);
+    firn::fuzz::acceptedInputs = 0;
     LLVMFuzzerTestOneInput(seed.data(), seed.size());
+    if (firn::fuzz::acceptedInputs == 0 && !file.filename().string().starts_with("refused_")) {
+      std::fprintf(stderr, "%s: the target refuses this seed: make it again, or name it refused_*\n", file.c_str());
+      ++dead;
+    }
     for (int i = 0; i < kMutationsPerSeed; ++i) {
       std::vector<uint8_t> bytes = seed;
       mutate(bytes, random);
@@ -79,5 +92,5 @@ int main(int count, char** arguments) {
     }
   }
   std::printf("%zu seeds, %d mutations each\n", files.size(), kMutationsPerSeed);
-  return 0;
+  return dead == 0 ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "blob/layout.h"
 #include "engine/snapshot.h"
+#include "fuzz/accepted.h"
 
 namespace firn::engine {
 namespace {
@@ -40,6 +41,7 @@ void check(bool holds) {
 void useAs(std::span<const std::byte> file, const SnapshotIdentity& identity, const KvLayout& layout) {
   const Result<SnapshotView> view = parseSnapshot(file, identity, layout);
   if (!view.isOk()) return;
+  ++fuzz::acceptedInputs;
   const auto tokens = static_cast<uint32_t>(view->ids.size());
   check(tokens <= layout.rows && view->exactTokens <= tokens);
   check(view->rows.size() == layout.packedBytes(tokens));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blob/tokenizer_image.h"
+#include "fuzz/accepted.h"
 #include "genai/tokenizer/stream_decoder.h"
 #include "genai/tokenizer/tokenizer.h"
 
@@ -58,6 +59,7 @@ const genai::Tokenizer& goodTokenizer(const char* pre) {
 
 /// Encoding, decoding and streaming of `text` agree; with `complete`, every byte has a token and comes back.
 void useTokenizer(const genai::Tokenizer& tokenizer, std::string_view text, bool complete) {
+  ++fuzz::acceptedInputs;
   for (const bool parseSpecial : {false, true}) {
     const auto ids = tokenizer.encode(text, {.parseSpecial = parseSpecial, .addBosEos = !complete});
     check(ids.isOk());

@@ -28,14 +28,6 @@ GgufWriter scaled(std::string_view scaling) {
   return file.text("llama.rope.scaling.type", scaling).f32("llama.rope.scaling.factor", 2);
 }
 
-/// The tiny decoder with what gemma3 asks for.
-GgufWriter windowed() {
-  GgufWriter file = tinyDecoder("gemma3");
-  file.tensor("blk.0.attn_q_norm.weight", {4}).tensor("blk.0.attn_k_norm.weight", {4});
-  file.tensor("blk.0.post_attention_norm.weight", {8}).tensor("blk.0.post_ffw_norm.weight", {8});
-  return file.u32("gemma3.attention.sliding_window", 24);
-}
-
 struct FloatKey {
   std::string_view key;
   GgufWriter file;
@@ -53,7 +45,7 @@ std::vector<FloatKey> floatKeys() {
       {"llama.rope.scaling.yarn_beta_slow", scaled("yarn"), 2},
       {"llama.rope.scaling.low_freq_factor", scaled("llama3"), 2},
       {"llama.rope.scaling.high_freq_factor", scaled("llama3"), 8},
-      {"gemma3.rope.freq_base_swa", windowed(), 1e4},
+      {"gemma3.rope.freq_base_swa", tinyGemma3(), 1e4},
   };
 }
 

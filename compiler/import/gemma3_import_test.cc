@@ -14,21 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// The tiny decoder with `layers` layers, the extra norms of gemma3 and a window of 24 rows.
-GgufWriter tinyGemma3(uint32_t layers = 1) {
-  GgufWriter file = tinyDecoder("gemma3");
-  const std::vector<GgufWriter::Tensor> first = file.tensors();
-  for (uint32_t i = 0; i < layers; ++i) {
-    const std::string prefix = "blk." + std::to_string(i) + ".";
-    for (const GgufWriter::Tensor& tensor : first) {
-      if (i > 0 && tensor.name.starts_with("blk.0.")) file.tensor(prefix + tensor.name.substr(6), tensor.dims);
-    }
-    file.tensor(prefix + "attn_q_norm.weight", {4}).tensor(prefix + "attn_k_norm.weight", {4});
-    file.tensor(prefix + "post_attention_norm.weight", {8}).tensor(prefix + "post_ffw_norm.weight", {8});
-  }
-  return file.u32("gemma3.block_count", layers).u32("gemma3.attention.sliding_window", 24);
-}
-
 std::vector<uint32_t> windowsOf(const GgufWriter& file) {
   const Imported model(file);
   EXPECT_TRUE(model.spec.isOk()) << model.spec.status().toString();

@@ -193,4 +193,26 @@ inline GgufWriter tinyDecoder(const std::string& architecture) {
 
 inline GgufWriter tinyLlama() { return tinyDecoder("llama"); }
 
+/// With the biases of qwen2.
+inline GgufWriter tinyQwen2() {
+  GgufWriter file = tinyDecoder("qwen2");
+  file.tensor("blk.0.attn_q.bias", {8}).tensor("blk.0.attn_k.bias", {4}).tensor("blk.0.attn_v.bias", {4});
+  return file;
+}
+
+/// With `layers` layers, the extra norms of gemma3 and a window of 24 rows.
+inline GgufWriter tinyGemma3(uint32_t layers = 1) {
+  GgufWriter file = tinyDecoder("gemma3");
+  const std::vector<GgufWriter::Tensor> first = file.tensors();
+  for (uint32_t i = 0; i < layers; ++i) {
+    const std::string prefix = "blk." + std::to_string(i) + ".";
+    for (const GgufWriter::Tensor& tensor : first) {
+      if (i > 0 && tensor.name.starts_with("blk.0.")) file.tensor(prefix + tensor.name.substr(6), tensor.dims);
+    }
+    file.tensor(prefix + "attn_q_norm.weight", {4}).tensor(prefix + "attn_k_norm.weight", {4});
+    file.tensor(prefix + "post_attention_norm.weight", {8}).tensor(prefix + "post_ffw_norm.weight", {8});
+  }
+  return file.u32("gemma3.block_count", layers).u32("gemma3.attention.sliding_window", 24);
+}
+
 }  // namespace firn::import

@@ -12,12 +12,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-GgufWriter tinyQwen2() {
-  GgufWriter file = tinyDecoder("qwen2");
-  file.tensor("blk.0.attn_q.bias", {8}).tensor("blk.0.attn_k.bias", {4}).tensor("blk.0.attn_v.bias", {4});
-  return file;
-}
-
 TEST(Qwen2Import, ReadsItsKeysBiasesAndPairing) {
   const Imported model(tinyQwen2().f32("qwen2.rope.freq_base", 1e6F));
   ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();

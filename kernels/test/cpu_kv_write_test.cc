@@ -66,7 +66,7 @@ Written expected(DType type, const std::vector<float>& in, uint32_t dim) {
 }
 
 /// The first element of `type` that differs, or -1. Which NaN a kernel writes is not promised, that it is one is.
-int64_t firstDifference(DType type, std::span<const std::byte> want, std::span<const std::byte> got) {
+int64_t firstWrong(DType type, std::span<const std::byte> want, std::span<const std::byte> got) {
   const size_t element = dtypeInfo(type)->blockBytes;
   const auto isNan = [&](const std::byte* at) {
     uint32_t bits = 0;
@@ -101,7 +101,7 @@ TEST_P(KvWrite, RoundsAsDefinedIntoItsRowsOnly) {
       for (const InstructionSet isa : supportedSets()) {
         const Written got = write(isa, GetParam(), in, dim);
         ASSERT_EQ(firstDifference(want.scales, got.scales), -1) << instructionSetName(isa) << " dim " << dim;
-        ASSERT_EQ(firstDifference(GetParam(), want.bytes, got.bytes), -1)
+        ASSERT_EQ(firstWrong(GetParam(), want.bytes, got.bytes), -1)
             << instructionSetName(isa) << " dim " << dim << " round " << round;
       }
     }
