@@ -86,7 +86,7 @@ class Blob {
 
   /// Model card, a JSON object.
   std::string_view card() const { return sectionText(outside_.bytes(), frame_, SectionId::kCard); }
-  /// Tokenizer image (tokenizer_image.h), 4096-byte aligned; empty when the model has none.
+  /// Tokenizer image, 4096-byte aligned; empty when the model has none. Unverified until TokenizerImage::open().
   std::span<const std::byte> tokenizer() const { return sectionBytes(outside_.bytes(), frame_, SectionId::kTokenizer); }
   /// Chat template text; empty when the model has none.
   std::string_view chatTemplate() const { return sectionText(outside_.bytes(), frame_, SectionId::kTemplate); }

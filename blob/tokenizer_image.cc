@@ -6,24 +6,54 @@
 #include <bit>
 #include <cstring>
 
+#include "base/align.h"
+#include "base/quote.h"
+
 namespace firn::blob {
 namespace {
 
-/// Checks that a table lies inside the image, after the header, and is aligned.
-Status checkTable(const TokenizerTable& table, uint64_t elementBytes, uint64_t imageBytes, const char* name) {
-  const uint64_t end = uint64_t{table.offset} + uint64_t{table.count} * elementBytes;
-  if (table.offset < sizeof(TokenizerHeader) || table.offset % 8 != 0 || end > imageBytes) {
-    return corrupt("tokenizer image: table " + std::string(name) + " takes bytes " + std::to_string(table.offset) +
-                   " to " + std::to_string(end) + " of " + std::to_string(imageBytes) +
-                   ", or does not start at a multiple of 8 after the header");
+/// Checks that tables stand one behind the other, each at the next multiple of 8, with zeros between.
+class TableOrder {
+ public:
+  explicit TableOrder(std::span<const std::byte> image) : image_(image) {}
+
+  Status next(const TokenizerTable& table, uint64_t elementBytes, const char* name) {
+    const uint64_t start = roundUp(end_, 8);
+    const uint64_t end = start + uint64_t{table.count} * elementBytes;
+    if (table.offset != start || end > image_.size()) {
+      return corrupt("tokenizer image: table " + std::string(name) + " has " + std::to_string(table.count) +
+                     " elements at byte " + std::to_string(table.offset) + ", expected it at " + std::to_string(start) +
+                     " and within " + std::to_string(image_.size()) + " bytes");
+    }
+    for (uint64_t at = end_; at < start; ++at) {
+      if (image_[at] == std::byte{0}) continue;
+      return corrupt("tokenizer image: byte " + std::to_string(at) + " before table " + name + " is " +
+                     std::to_string(std::to_integer<unsigned>(image_[at])) + ", expected 0: it is padding");
+    }
+    end_ = end;
+    return Status::ok();
   }
-  return Status::ok();
-}
+  Status end() const {
+    if (end_ == image_.size()) return Status::ok();
+    return corrupt("tokenizer image: its tables end at byte " + std::to_string(end_) + " of " +
+                   std::to_string(image_.size()));
+  }
+
+ private:
+  std::span<const std::byte> image_;
+  uint64_t end_ = sizeof(TokenizerHeader);
+};
 
 Status checkCount(const TokenizerTable& table, uint64_t expected, const char* name) {
   if (table.count == expected) return Status::ok();
   return corrupt("tokenizer image: table " + std::string(name) + " has " + std::to_string(table.count) +
                  " elements, expected " + std::to_string(expected));
+}
+
+Status checkSlotCount(const TokenizerTable& table, const char* name) {
+  if (std::has_single_bit(table.count)) return Status::ok();
+  return corrupt("tokenizer image: table " + std::string(name) + " has " + std::to_string(table.count) +
+                 " elements, expected a power of two");
 }
 
 Status checkName(const std::array<char, 32>& name, const char* field) {
@@ -59,42 +89,47 @@ Status checkHeader(const TokenizerHeader& header, uint64_t imageBytes) {
   }
   for (const Choice choice : {header.addBos, header.addEos, header.addSpacePrefix, header.ignoreMerges}) {
     if (static_cast<uint8_t>(choice) > static_cast<uint8_t>(Choice::kYes)) {
-      return corrupt("tokenizer image: a choice is neither unsaid, no nor yes");
+      return corrupt("tokenizer image: a choice is " + std::to_string(static_cast<uint8_t>(choice)) +
+                     ", expected 0 (unsaid), 1 (no) or 2 (yes)");
     }
   }
-  if (header.maxProbe == 0 || header.maxProbe > kMaxProbe || header.reserved0 != 0) {
+  if (header.maxProbe == 0 || header.maxProbe > kMaxProbe) {
     return corrupt("tokenizer image: probe length " + std::to_string(header.maxProbe) + ", expected 1 to " +
-                   std::to_string(kMaxProbe) + ", or reserved bytes are not zero");
+                   std::to_string(kMaxProbe));
+  }
+  if (header.reserved0 != 0) {
+    return corrupt("tokenizer image: reserved0 is " + std::to_string(header.reserved0) + ", expected 0");
   }
   return Status::ok();
 }
 
-Status checkTables(const TokenizerHeader& header) {
-  const uint64_t bytes = header.imageBytes;
+Status checkTables(const TokenizerHeader& header, std::span<const std::byte> image) {
   const uint64_t count = header.tokenCount;
-  FIRN_RETURN_IF_ERROR(checkTable(header.tokenOffsets, 4, bytes, "token offsets"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.tokenBytes, 1, bytes, "token bytes"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.tokenTypes, 1, bytes, "token types"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.tokenSlots, 4, bytes, "token slots"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.mergeSlots, sizeof(MergeSlot), bytes, "merge slots"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.byteTokens, 4, bytes, "byte tokens"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.specials, 4, bytes, "special tokens"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.endIds, 4, bytes, "end ids"));
-  FIRN_RETURN_IF_ERROR(checkTable(header.controlIds, 4, bytes, "control ids"));
+  TableOrder order(image);
+  FIRN_RETURN_IF_ERROR(order.next(header.tokenOffsets, 4, "token offsets"));
+  FIRN_RETURN_IF_ERROR(order.next(header.tokenBytes, 1, "token bytes"));
+  FIRN_RETURN_IF_ERROR(order.next(header.tokenTypes, 1, "token types"));
+  FIRN_RETURN_IF_ERROR(order.next(header.tokenSlots, 4, "token slots"));
+  FIRN_RETURN_IF_ERROR(order.next(header.mergeSlots, sizeof(MergeSlot), "merge slots"));
+  FIRN_RETURN_IF_ERROR(order.next(header.byteTokens, 4, "byte tokens"));
+  FIRN_RETURN_IF_ERROR(order.next(header.specials, 4, "special tokens"));
+  FIRN_RETURN_IF_ERROR(order.next(header.endIds, 4, "end ids"));
+  FIRN_RETURN_IF_ERROR(order.next(header.controlIds, 4, "control ids"));
+  FIRN_RETURN_IF_ERROR(order.end());
   FIRN_RETURN_IF_ERROR(checkCount(header.tokenOffsets, count + 1, "token offsets"));
   FIRN_RETURN_IF_ERROR(checkCount(header.tokenTypes, count, "token types"));
   FIRN_RETURN_IF_ERROR(checkCount(header.byteTokens, 256, "byte tokens"));
-  if (!std::has_single_bit(header.tokenSlots.count) || !std::has_single_bit(header.mergeSlots.count)) {
-    return corrupt("tokenizer image: a hash table's size is no power of two");
-  }
-  return Status::ok();
+  FIRN_RETURN_IF_ERROR(checkSlotCount(header.tokenSlots, "token slots"));
+  return checkSlotCount(header.mergeSlots, "merge slots");
 }
 
 Status checkIds(std::span<const uint32_t> ids, uint32_t tokenCount, const char* name) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= tokenCount || (i > 0 && ids[i] <= ids[i - 1])) {
       return corrupt("tokenizer image: " + std::string(name) + "[" + std::to_string(i) + "] is " +
-                     std::to_string(ids[i]) + ": not ascending, or not below " + std::to_string(tokenCount));
+                     std::to_string(ids[i]) + ", expected " +
+                     (i > 0 ? "above " + std::to_string(ids[i - 1]) + " and " : "") + "below " +
+                     std::to_string(tokenCount));
     }
   }
   return Status::ok();
@@ -118,6 +153,22 @@ Status checkTokens(const TokenizerImage& image, std::span<const uint32_t> offset
   return Status::ok();
 }
 
+/// The control ids are all tokens of that type: what leaves them out of plain text goes by the list.
+Status checkControlIds(const TokenizerImage& image) {
+  const std::span<const uint32_t> ids = image.controlIds();
+  size_t next = 0;
+  for (uint32_t id = 0; id < image.tokenCount(); ++id) {
+    const bool isListed = next < ids.size() && ids[next] == id;
+    if (isListed != (image.tokenType(id) == TokenType::kControl)) {
+      return corrupt("tokenizer image: token " + std::to_string(id) + " has type " +
+                     std::to_string(static_cast<uint8_t>(image.tokenType(id))) + " and is " + (isListed ? "" : "not ") +
+                     "among the control ids, which are those of type 3");
+    }
+    next += isListed ? 1 : 0;
+  }
+  return Status::ok();
+}
+
 Status checkByteTokens(const TokenizerImage& image) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const uint32_t id = image.byteToken(static_cast<uint8_t>(byte));
@@ -131,6 +182,12 @@ Status checkByteTokens(const TokenizerImage& image) {
 }
 
 Status checkMerge(const TokenizerImage& image, const MergeSlot& slot) {
+  if (slot.left == kNoToken) {
+    if (slot.right == kNoToken && slot.rank == kNoToken && slot.merged == kNoToken) return Status::ok();
+    return corrupt("tokenizer image: an empty merge slot holds (" + std::to_string(slot.right) + ", " +
+                   std::to_string(slot.rank) + ", " + std::to_string(slot.merged) + "), expected " +
+                   std::to_string(kNoToken) + " in each field");
+  }
   const uint32_t count = image.tokenCount();
   if (slot.right >= count || slot.left >= count || slot.merged >= count) {
     return corrupt("tokenizer image: a merge of (" + std::to_string(slot.left) + ", " + std::to_string(slot.right) +
@@ -161,9 +218,14 @@ Status checkSpecials(const TokenizerImage& image) {
     const TokenType type = image.tokenType(id);
     const bool special = type == TokenType::kControl || type == TokenType::kUserDefined || type == TokenType::kUnknown;
     const std::string_view bytes = image.tokenBytes(id);
-    if (!special || bytes.size() > kMaxSpecialBytes || bytes <= previous) {
-      return corrupt("tokenizer image: special token " + std::to_string(id) +
-                     " is an ordinary one, too long, empty or out of order");
+    if (!special || bytes.empty() || bytes.size() > kMaxSpecialBytes) {
+      return corrupt("tokenizer image: special token " + std::to_string(id) + " has type " +
+                     std::to_string(static_cast<uint8_t>(type)) + " and " + std::to_string(bytes.size()) +
+                     " bytes, expected type 2, 3 or 4 and 1 to " + std::to_string(kMaxSpecialBytes) + " bytes");
+    }
+    if (bytes <= previous) {
+      return corrupt("tokenizer image: special token " + std::to_string(id) + ", " + quoted(bytes) +
+                     ", stands behind " + quoted(previous) + ", expected ascending bytes");
     }
     previous = bytes;
   }
@@ -202,7 +264,7 @@ Result<TokenizerImage> TokenizerImage::open(std::span<const std::byte> bytes) {
   image.header_ = reinterpret_cast<const TokenizerHeader*>(bytes.data());
   const TokenizerHeader& header = *image.header_;
   FIRN_RETURN_IF_ERROR(checkHeader(header, bytes.size()));
-  FIRN_RETURN_IF_ERROR(checkTables(header));
+  FIRN_RETURN_IF_ERROR(checkTables(header, bytes));
   image.tokenOffsets_ = at<uint32_t>(bytes, header.tokenOffsets);
   image.tokenBytes_ = at<char>(bytes, header.tokenBytes);
   image.tokenTypes_ = at<TokenType>(bytes, header.tokenTypes);
@@ -222,11 +284,12 @@ Result<TokenizerImage> TokenizerImage::open(std::span<const std::byte> bytes) {
     }
   }
   for (const MergeSlot& slot : image.mergeSlots_) {
-    if (slot.left != kNoToken) FIRN_RETURN_IF_ERROR(checkMerge(image, slot));
+    FIRN_RETURN_IF_ERROR(checkMerge(image, slot));
   }
   FIRN_RETURN_IF_ERROR(checkSpecials(image));
   FIRN_RETURN_IF_ERROR(checkIds(image.endIds_, header.tokenCount, "end ids"));
   FIRN_RETURN_IF_ERROR(checkIds(image.controlIds_, header.tokenCount, "control ids"));
+  FIRN_RETURN_IF_ERROR(checkControlIds(image));
   return image;
 }
 

@@ -41,7 +41,8 @@ enum class TokenType : uint8_t {
 /// A yes or no that the source may leave open; then the pre-tokenizer's row decides (genai/tokenizer).
 enum class Choice : uint8_t { kUnsaid = 0, kNo = 1, kYes = 2 };
 
-/// Where an array lies in the image: `count` elements from byte `offset`; 8-byte aligned.
+/// Where an array lies in the image: `count` elements from byte `offset`. The tables stand in the order of the header,
+/// each at the next multiple of 8, with zeros between; the image ends with the last.
 struct TokenizerTable {
   uint32_t offset;
   uint32_t count;
@@ -73,11 +74,11 @@ struct TokenizerHeader {
   TokenizerTable byteTokens;    ///< u32[256]: the token of each single byte, or kNoToken
   TokenizerTable specials;      ///< u32: ids of control, unknown and user-defined tokens, ascending by bytes
   TokenizerTable endIds;        ///< u32 ascending: generation stops at these
-  TokenizerTable controlIds;    ///< u32 ascending: ids of type kControl
+  TokenizerTable controlIds;    ///< u32 ascending: all ids of type kControl
 };
 static_assert(sizeof(TokenizerHeader) == 184);
 
-/// A merge: the pair (left, right) becomes `merged`; lower ranks go first. Empty: left == kNoToken.
+/// A merge: the pair (left, right) becomes `merged`; lower ranks go first. Empty: all fields are kNoToken.
 struct MergeSlot {
   uint32_t left;
   uint32_t right;
@@ -89,8 +90,9 @@ struct MergeSlot {
 class TokenizerImage {
  public:
   /// Verifies every field of `bytes` (base 8-byte aligned) in O(size), about 2 ms for 49152 tokens, and allocates
-  /// nothing. Fails with corrupt, version_mismatch, or
-  /// invalid_argument for another base. No later call can read outside `bytes` or run without end.
+  /// nothing. Fails with corrupt, version_mismatch, or invalid_argument for another base. No later call can read
+  /// outside `bytes` or run without end. Not proved: that the hash tables hold every token and merge, or that a slot
+  /// lies where its hash says; what they do not find has no such token.
   static Result<TokenizerImage> open(std::span<const std::byte> bytes);
 
   uint32_t tokenCount() const { return header_->tokenCount; }

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <utility>
 
 namespace firn::blob {
 namespace {
@@ -224,6 +226,15 @@ TEST(TokenizerImage, refusesBadFields) {
       {"end id", [](TokenizerHeader& h, std::byte* i) { i[h.endIds.offset + 4] = std::byte{200}; }},
       {"end order", [](TokenizerHeader& h, std::byte* i) { i[h.endIds.offset + 4] = std::byte{7}; }},
       {"control id", [](TokenizerHeader& h, std::byte* i) { i[h.controlIds.offset + 3] = std::byte{1}; }},
+      {"ordinary control id", [](TokenizerHeader& h, std::byte* i) { i[h.controlIds.offset] = std::byte{0}; }},
+      {"control id left out", [](TokenizerHeader& h, std::byte* i) { i[h.controlIds.offset + 4] = std::byte{9}; }},
+      {"control type", [](TokenizerHeader& h, std::byte* i) { i[h.tokenTypes.offset + 9] = std::byte{3}; }},
+      {"tables that overlap", [](TokenizerHeader& h, std::byte*) { h.endIds.offset = h.controlIds.offset; }},
+      {"tables in another order", [](TokenizerHeader& h, std::byte*) { std::swap(h.endIds, h.controlIds); }},
+      {"a gap", [](TokenizerHeader& h, std::byte*) { h.controlIds = {h.controlIds.offset + 8, 0}; }},
+      {"bytes behind the tables", [](TokenizerHeader& h, std::byte*) { h.controlIds.count = 0; }},
+      {"padding", [](TokenizerHeader& h, std::byte* i) { i[h.tokenTypes.offset + h.tokenCount] = std::byte{1}; }},
+      {"reserved", [](TokenizerHeader& h, std::byte*) { h.reserved0 = 1; }},
   };
   const auto bytes = build(smallData());
   for (const BadField& bad : cases) {
@@ -249,6 +260,21 @@ TEST(TokenizerImage, refusesMergesThatDoNotAddUp) {
     slots[i].right = kNoToken;
     EXPECT_FALSE(TokenizerImage::open(image.bytes()).isOk());
     slots[i] = good;
+  }
+  EXPECT_TRUE(TokenizerImage::open(image.bytes()).isOk());
+}
+
+TEST(TokenizerImage, refusesEmptySlotsThatHoldAnything) {
+  AlignedImage image(build(smallData()));
+  const TokenizerHeader& header = image.header();
+  auto* slots = reinterpret_cast<MergeSlot*>(image.bytes().data() + header.mergeSlots.offset);
+  MergeSlot* empty =
+      std::find_if(slots, slots + header.mergeSlots.count, [](const MergeSlot& slot) { return slot.left == kNoToken; });
+  ASSERT_NE(empty, slots + header.mergeSlots.count);
+  for (uint32_t MergeSlot::* field : {&MergeSlot::right, &MergeSlot::rank, &MergeSlot::merged}) {
+    empty->*field = 0;
+    EXPECT_THAT(TokenizerImage::open(image.bytes()).status().message(), HasSubstr("empty merge slot"));
+    empty->*field = kNoToken;
   }
   EXPECT_TRUE(TokenizerImage::open(image.bytes()).isOk());
 }
