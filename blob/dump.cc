@@ -18,6 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kPicosecondsPerMillisecond = 1e9;
+/// A card of which each value gets a line; those of models have some kilobytes.
+constexpr size_t kMaxShownCardBytes = 1U << 20;
 
 std::string_view dtypeName(DType type) {
   const DTypeInfo* info = dtypeInfo(type);
@@ -167,20 +169,69 @@ std::vector<uint64_t> callCounts(const Blob& blob) {
   return counts;
 }
 
-Json bodyJson(const Blob& blob, const BodyRecord& body, uint64_t calls, const DumpOptions& options) {
-  Json json = {{"name", blob.string(body.name)},
-               {"params", body.paramCount},
-               {"segments", body.segmentCount},
-               {"tasks", taskCount(blob, body)},
-               {"calls", calls}};
-  if (!options.tasks) return json;
-  json["task_list"] = Json::array();
+Json bodyJson(const Blob& blob, const BodyRecord& body, uint64_t calls) {
+  return {{"name", blob.string(body.name)},
+          {"params", body.paramCount},
+          {"segments", body.segmentCount},
+          {"tasks", taskCount(blob, body)},
+          {"calls", calls}};
+}
+
+/// One JSON object, written member by member: what a tree of all of them would take is many times the blob.
+class JsonObjectWriter {
+ public:
+  explicit JsonObjectWriter(const DumpSink& sink) : sink_(sink) { sink_("{"); }
+
+  void member(std::string_view key, const Json& value) { memberText(key, textOf(value, 2)); }
+  /// `json` is the value as it is written.
+  void memberText(std::string_view key, std::string_view json) {
+    sink_(concat(isFirst_ ? "" : ",", "\n  \"", key, "\": ", json));
+    isFirst_ = false;
+  }
+  void beginList(std::string_view key) {
+    memberText(key, "[");
+    isFirst_ = true;
+  }
+  void item(std::string_view json) {
+    sink_(concat(isFirst_ ? "" : ",", "\n    ", json));
+    isFirst_ = false;
+  }
+  void endList() {
+    sink_(isFirst_ ? "]" : "\n  ]");
+    isFirst_ = false;
+  }
+  void end() { sink_("\n}\n"); }
+
+  /// The text of a value that stands `indent` spaces deep. A path need not be UTF-8.
+  static std::string textOf(const Json& value, size_t indent) {
+    const std::string text = value.dump(2, ' ', false, Json::error_handler_t::replace);
+    std::string out;
+    for (const char c : text) {  // a newline in a string is escaped
+      out += c;
+      if (c == '\n') out.append(indent, ' ');
+    }
+    return out;
+  }
+
+ private:
+  const DumpSink& sink_;
+  bool isFirst_ = true;
+};
+
+/// A body with one line for each task.
+void writeBodyWithTasks(const Blob& blob, const BodyRecord& body, const Json& json, JsonObjectWriter& writer,
+                        const DumpSink& sink) {
+  std::string text = JsonObjectWriter::textOf(json, 4);
+  text.resize(text.rfind('\n'));  // without the brace
+  writer.item(concat(text, ",\n      \"task_list\": ["));
+  bool isFirst = true;
   forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
     Json one = {{"segment", segment}, {"lane", lane}};
     one.update(taskJson(blob, task));
-    json["task_list"].push_back(std::move(one));
+    sink(concat(isFirst ? "" : ",", "\n        ", one.dump()));
+    isFirst = false;
   });
-  return json;
+  sink("\n      ]\n    }");
 }
 
 /// Text in columns: each line is filled by printf.
@@ -206,6 +257,10 @@ void textIdent(std::string& out, const Blob& blob) {
   out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ", toHex(ident.weightsHash),
                 "\n            model   ", toHex(ident.modelHash), "\n            machine ", toHex(ident.machineHash),
                 "\n            compiler ", toHex(ident.compilerId), "\n");
+  if (blob.card().size() > kMaxShownCardBytes) {
+    out += concat("card        ", blob.card().size(), " bytes, too many to show: firn inspect --json has them\n");
+    return;
+  }
   const auto card = Json::parse(blob.card(), nullptr, false);
   for (const auto& [key, value] : card.items()) {
     // Both may hold anything that JSON can escape, and JSON leaves DEL and C1 controls as they are.
@@ -228,12 +283,14 @@ void textMemory(std::string& out, const Blob& blob) {
   }
 }
 
-void textEntries(std::string& out, const Blob& blob) {
-  out += "\nentry                  rows  context  calls      scratch  predicted ms\n";
+void textEntries(const DumpSink& sink, const Blob& blob) {
+  std::string out = "\nentry                  rows  context  calls      scratch  predicted ms\n";
   for (const EntryRecord& entry : blob.entries()) {
     line(out, "  %-20s %5u %8u %6u %12llu %13.3f\n", std::string(blob.string(entry.name)).c_str(), entry.rows,
          entry.context, entry.callCount, static_cast<Unsigned>(entry.scratchBytes),
          static_cast<double>(entry.predictedPicoseconds) / kPicosecondsPerMillisecond);
+    sink(out);
+    out.clear();
   }
   out += "\nsymbols of the entries, by kind\n";
   for (EntryKind kind : {EntryKind::kPrefill, EntryKind::kGenerate, EntryKind::kBatch, EntryKind::kHead}) {
@@ -248,54 +305,63 @@ void textEntries(std::string& out, const Blob& blob) {
     }
     out.back() = '\n';
   }
+  sink(out);
 }
 
-void textTasks(std::string& out, const Blob& blob, const BodyRecord& body) {
+void textTasks(const DumpSink& sink, const Blob& blob, const BodyRecord& body) {
   forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
-    out += concat("    segment ", segment, " lane ", lane, "  ", taskOpName(static_cast<TaskOp>(task.op)), "  ",
-                  blob.string(task.name), "\n");
+    std::string out = concat("    segment ", segment, " lane ", lane, "  ", taskOpName(static_cast<TaskOp>(task.op)),
+                             "  ", blob.string(task.name), "\n");
     for (const OperandRecord& operand : blob.operandsOf(task)) {
       out += concat("      ", placeText(operand), "  ", shapeText(operand), "  ", operand.bytes, " bytes\n");
     }
+    sink(out);
   });
 }
 
 }  // namespace
 
-std::string dumpText(const Blob& blob, const DumpOptions& options) {
+void dumpText(const Blob& blob, const DumpOptions& options, const DumpSink& sink) {
   std::string out = concat(printablePath(blob.path()), "\n");
   textIdent(out, blob);
   textMemory(out, blob);
-  textEntries(out, blob);
-  out += "\nbody                 params segments  tasks  calls\n";
+  sink(out);
+  textEntries(sink, blob);
+  sink("\nbody                 params segments  tasks  calls\n");
   const std::vector<uint64_t> calls = callCounts(blob);
   for (size_t i = 0; i < blob.bodies().size(); ++i) {
     const BodyRecord& body = blob.bodies()[i];
-    line(out, "  %-18s %6u %8u %6llu %6llu\n", std::string(blob.string(body.name)).c_str(), body.paramCount,
+    std::string text;
+    line(text, "  %-18s %6u %8u %6llu %6llu\n", std::string(blob.string(body.name)).c_str(), body.paramCount,
          body.segmentCount, static_cast<Unsigned>(taskCount(blob, body)), static_cast<Unsigned>(calls[i]));
-    if (options.tasks) textTasks(out, blob, body);
+    sink(text);
+    if (options.tasks) textTasks(sink, blob, body);
   }
-  return out;
 }
 
-std::string dumpJson(const Blob& blob, const DumpOptions& options) {
-  Json entries = Json::array();
-  for (const EntryRecord& entry : blob.entries()) entries.push_back(entryJson(blob, entry));
-  Json bodies = Json::array();
+void dumpJson(const Blob& blob, const DumpOptions& options, const DumpSink& sink) {
+  JsonObjectWriter writer(sink);
+  writer.member("path", blob.path());
+  writer.member("ident", identJson(blob));
+  writer.memberText("card", blob.card());  // JSON, as the verifier saw it
+  writer.member("model", modelJson(blob.header()));
+  writer.member("memory", memoryJson(blob));
+  writer.member("sections", sectionsJson(blob));
+  writer.beginList("entries");
+  for (const EntryRecord& entry : blob.entries()) writer.item(JsonObjectWriter::textOf(entryJson(blob, entry), 4));
+  writer.endList();
+  writer.beginList("bodies");
   const std::vector<uint64_t> calls = callCounts(blob);
   for (size_t i = 0; i < blob.bodies().size(); ++i) {
-    bodies.push_back(bodyJson(blob, blob.bodies()[i], calls[i], options));
+    const Json body = bodyJson(blob, blob.bodies()[i], calls[i]);
+    if (options.tasks) {
+      writeBodyWithTasks(blob, blob.bodies()[i], body, writer, sink);
+    } else {
+      writer.item(JsonObjectWriter::textOf(body, 4));
+    }
   }
-  const Json json = {{"path", blob.path()},
-                     {"ident", identJson(blob)},
-                     {"card", Json::parse(blob.card(), nullptr, false)},
-                     {"model", modelJson(blob.header())},
-                     {"memory", memoryJson(blob)},
-                     {"sections", sectionsJson(blob)},
-                     {"entries", entries},
-                     {"bodies", bodies}};
-  // A path need not be UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  writer.endList();
+  writer.end();
 }
 
 }  // namespace firn::blob

@@ -1,7 +1,8 @@
 // Says what is in a blob, for people and for machines (`firn inspect`). Not here: reading it (reader.h).
 #pragma once
 
-#include <string>
+#include <functional>
+#include <string_view>
 
 #include "blob/reader.h"
 
@@ -11,11 +12,15 @@ struct DumpOptions {
   bool tasks = false;  ///< every task with its operands and addresses too; long
 };
 
-/// Identification, card, sizes, sections, entries with rows, context and predicted cost, bodies, memory plan, symbols;
-/// about a hundred lines without tasks. Ends with a newline.
-std::string dumpText(const Blob& blob, const DumpOptions& options);
+/// Takes a dump piece by piece, in order.
+using DumpSink = std::function<void(std::string_view)>;
 
-/// The same as one JSON object, indented by 2; sizes in bytes, costs in picoseconds, hashes as hex.
-std::string dumpJson(const Blob& blob, const DumpOptions& options);
+/// Identification, card, sizes, sections, entries with rows, context and predicted cost, bodies, memory plan, symbols;
+/// about a hundred lines without tasks. Ends with a newline. Takes the memory of one record.
+void dumpText(const Blob& blob, const DumpOptions& options, const DumpSink& sink);
+
+/// The same as one JSON object, indented by 2, with the card as it is and a line for each task; sizes in bytes, costs
+/// in picoseconds, hashes as hex. Takes the memory of one record.
+void dumpJson(const Blob& blob, const DumpOptions& options, const DumpSink& sink);
 
 }  // namespace firn::blob

@@ -26,7 +26,9 @@ Status inspect(const InspectOptions& options) {
   }
   FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, blob::Blob::open(options.blob));
   const blob::DumpOptions dump{.tasks = options.tasks};
-  std::cout << (options.json ? blob::dumpJson(blob, dump) : blob::dumpText(blob, dump)) << std::flush;
+  const auto print = [](std::string_view text) { std::cout << text; };
+  (options.json ? blob::dumpJson : blob::dumpText)(blob, dump, print);
+  std::cout << std::flush;
   if (!options.verify) return Status::ok();
   FIRN_RETURN_IF_ERROR(blob.verifyWeights());
   std::cerr << "weights verified\n";
