@@ -1,6 +1,7 @@
 // Blobs that lie with a right hash. Only for tests.
 #pragma once
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -54,6 +55,11 @@ class Editor {
   OperandRecord& operand(TaskOp op, size_t i) {
     return record<OperandRecord>(header().operands, task(op).firstOperand + i);
   }
+  /// Of the first task of a body.
+  OperandRecord& firstOperand(size_t bodyIndex, size_t i) {
+    const SegmentRecord& first = segment(body(bodyIndex).firstSegment);
+    return record<OperandRecord>(header().operands, task(range(first.firstRange).firstTask).firstOperand + i);
+  }
   /// Makes the bytes of operands those of their dims and strides, so that they are not what is wrong.
   void fit(TaskOp op, std::initializer_list<size_t> operands) {
     for (const size_t i : operands) operand(op, i).bytes = operandBytes(operand(op, i)).value();
@@ -69,12 +75,17 @@ class Editor {
   }
 
   std::byte* section(SectionId id) { return bytes_.data() + frame_.place(id).offset; }
+  Elf64_Ehdr& elfHeader() { return *reinterpret_cast<Elf64_Ehdr*>(bytes_.data()); }
+  Elf64_Shdr& sectionHeader(SectionId id) {
+    return reinterpret_cast<Elf64_Shdr*>(bytes_.data() + kElfHeaderBytes)[sectionIndex(frame_, id)];
+  }
 
   /// What a reader says once the hash is right again.
   Status read() {
     FIRN_RETURN_IF_ERROR(sealContent(bytes_));
-    return Blob::fromMemory(bytes_).status();
+    return readAsIs();
   }
+  Status readAsIs() { return Blob::fromMemory(bytes_).status(); }
 
  private:
   template <typename Record>
@@ -90,6 +101,11 @@ struct Lie {
   std::string_view expected;  ///< part of the message
   std::function<void(Editor&)> tell;
 };
+
+inline void expectMessage(const Status& status, std::string_view expected) {
+  ASSERT_FALSE(status.isOk()) << expected;
+  EXPECT_NE(status.message().find(expected), std::string::npos) << expected << ", found: " << status.toString();
+}
 
 /// Every lie is refused, by a message that names the record.
 inline void expectRefused(Target target, const std::vector<Lie>& lies, std::optional<DType> kvType = std::nullopt) {

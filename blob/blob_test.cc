@@ -254,6 +254,18 @@ TEST(KvPart, RowsThenScalesAndNoOtherType) {
   EXPECT_FALSE(KvPart::of(DType::kI8, 1ULL << 40, 1ULL << 20, 15).has_value()) << "rows fit in 64 bits, scales do not";
 }
 
+TEST(StridedOperand, WhatDoesNotFitHasNoBytes) {
+  const auto bytesOf = [](std::vector<uint32_t> dims) {
+    return stridedOperand(Space::kScratch, DType::kF32, dims, 0).bytes;
+  };
+  EXPECT_EQ(bytesOf({2, 3}), 24U);
+  EXPECT_EQ(bytesOf({2, 1U << 31}), 4ULL << 32);
+  EXPECT_EQ(bytesOf({2, ~0U}), 8 * uint64_t{~0U});
+  EXPECT_EQ(bytesOf({2, 1U << 16, 1U << 16}), 0U) << "a stride of 2^32";
+  EXPECT_EQ(bytesOf({2, ~0U, ~0U, ~0U}), 0U) << "a stride beyond 64 bits";
+  EXPECT_EQ(bytesOf({1, 1, 1, 1, 1}), 0U) << "five dims";
+}
+
 TEST(TaskOp, EveryOpHasANameAndARule) {
   uint32_t count = 0;
   for (uint32_t op = 0; op < 0x10000; ++op) {

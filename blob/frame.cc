@@ -7,6 +7,7 @@
 
 #include "base/align.h"
 #include "base/concat.h"
+#include "base/quote.h"
 #include "blob/elf_headers.h"
 
 namespace firn::blob {
@@ -110,8 +111,9 @@ Result<Frame> findSections(std::span<const std::byte> outside) {
     const std::string_view name = nameOf(sections[i], names);
     while (id < kSectionIds && kSectionRules[id].name != name && kSectionRules[id].isOptional) ++id;
     if (id >= kSectionIds || kSectionRules[id].name != name) {
-      return corrupt(concat("section header ", i, ": expected section ",
-                            id < kSectionIds ? kSectionRules[id].name : "(none)", ", found another name"));
+      const std::string expected =
+          id < kSectionIds ? concat("section ", kSectionRules[id].name) : std::string("no section behind the weights");
+      return corrupt(concat("section header ", i, ": is named ", quoted(name), ", expected ", expected));
     }
     frame.sections[id] = {.offset = 0, .bytes = sections[i].sh_size, .present = true};
   }

@@ -88,7 +88,8 @@ Result<Frame> readFrame(std::span<const std::byte> outside, uint64_t fileBytes);
 Hash128 contentHashOf(std::span<const std::byte> outside, const Frame& frame);
 
 /// Sets Ident::contentHash of a blob's bytes to what they are, so that an edited blob passes the hash check again: for
-/// tests, fuzzing and tools. corrupt when the frame is not readable.
+/// tests, fuzzing and tools. The frame must be right: else corrupt or unsupported, as readFrame says, with the file as
+/// it was.
 Status sealContent(std::span<std::byte> file);
 
 }  // namespace firn::blob

@@ -1,6 +1,7 @@
 // Lies about the file: identification, program header, sections, texts, and counts that would take much memory.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,8 @@ TEST(Hostile, Header) {
           {"segment 0: takes laneRanges", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 200; }); }},
           {"does not belong to target reference",
            [](Editor& e) { e.editIdent([](Ident& i) { i.target = Target::kReference; }); }},
+          {"machineHash is 00000000000000000000000000000007, expected zeros",
+           [](Editor& e) { e.editIdent([](Ident& i) { i.machineHash = {7, 0}; }); }},
           {"layers is 0", [](Editor& e) { e.header().layers = 0; }},
           {"headDim is 4294967295", [](Editor& e) { e.header().headDim = ~0U; }},
           {"heads is 8, expected a multiple of kvHeads, 3", [](Editor& e) { e.header().kvHeads = 3; }},
@@ -56,7 +59,7 @@ TEST(Hostile, Sections) {
   // Fields of the section headers: sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
   // sh_entsize.
   constexpr std::pair<uint64_t, std::string_view> kFields[] = {
-      {4, "sh_type"},  {8, "sh_flags"}, {16, "sh_addr"},      {24, "sh_offset"}, {32, ""},
+      {4, "sh_type"},  {8, "sh_flags"}, {16, "sh_addr"},      {24, ""},          {32, ""},
       {40, "sh_link"}, {44, "sh_info"}, {48, "sh_addralign"}, {56, "sh_entsize"}};
   const auto bytes = sampleBlob(Target::kCpu);
   ASSERT_TRUE(bytes.isOk());
@@ -68,12 +71,58 @@ TEST(Hostile, Sections) {
         std::byte* at = bad.data() + kElfHeaderBytes + section * kSectionHeaderBytes + offset;
         if (std::memcmp(at, &value, 4) == 0) continue;
         std::memcpy(at, &value, 4);
-        EXPECT_FALSE(sealContent(bad).isOk()) << section << " " << name;
-        const auto blob = Blob::fromMemory(bad);
-        ASSERT_FALSE(blob.isOk()) << section << " " << name;
+        const Status status = sealContent(bad);  // as a reader looks at the frame, hash or not
+        ASSERT_FALSE(status.isOk()) << section << " " << name;
+        EXPECT_NE(status.message().find(name), std::string::npos) << status.toString();
       }
     }
   }
+}
+
+TEST(Hostile, Frame) {
+  expectRefused(
+      Target::kCpu,
+      {
+          {"ELF header: 65535 section headers do not fit in", [](Editor& e) { e.elfHeader().e_shnum = 65535; }},
+          {"ELF header: 1 section headers do not fit in", [](Editor& e) { e.elfHeader().e_shnum = 1; }},
+          {"e_shstrndx 200 is no section inside the file", [](Editor& e) { e.elfHeader().e_shstrndx = 200; }},
+          {"section header 1: is named '', expected section .note.firn",
+           [](Editor& e) { e.elfHeader().e_shstrndx = 1; }},
+          {"section header 2: is named '.firn.progrom', expected section .firn.program",
+           [](Editor& e) {
+             std::byte* names = e.section(SectionId::kShstrtab);
+             std::memcpy(names + e.sectionHeader(SectionId::kProgram).sh_name, ".firn.progrom", 13);
+           }},
+          {"section header 1: is named '', expected section .note.firn",
+           [](Editor& e) { e.sectionHeader(SectionId::kNote).sh_name = ~0U; }},
+          {"section .firn.template is empty: expected none",
+           [](Editor& e) { e.sectionHeader(SectionId::kTemplate).sh_size = 0; }},
+      });
+}
+
+/// Refused before the hash can be looked for.
+TEST(Hostile, Note) {
+  Editor unnamed(Target::kCpu);
+  unnamed.section(SectionId::kNote)[12] = std::byte{'g'};
+  expectMessage(unnamed.readAsIs(), "the note's name is not \"firn\"");
+  Editor hidden(Target::kCpu);
+  hidden.sectionHeader(SectionId::kNote).sh_type = SHT_PROGBITS;
+  expectMessage(hidden.readAsIs(), "no identification note (section .note.firn)");
+  Editor tooLarge(Target::kCpu);
+  tooLarge.section(SectionId::kNote)[4] = std::byte{105};
+  expectMessage(tooLarge.read(), "the header of the note is not that of a firn blob");
+}
+
+TEST(Hostile, ACardHasALimit) {
+  Contents contents = sampleContents(Target::kReference, SampleSize::kHeadOnly);
+  contents.card = "{\"a\":\"" + std::string(16U << 20, 'a') + "\"}";
+  const std::string path = testing::TempDir() + "firn_large_card.firn";
+  Result<Writer> writer = Writer::create(path, contents);
+  ASSERT_TRUE(writer.isOk()) << writer.status().toString();
+  ASSERT_TRUE(writer->appendWeights(sampleWeights(contents)).isOk());
+  const Status finished = writer->finish();
+  expectMessage(finished.isOk() ? Blob::open(path).status() : finished, "bytes, expected at most 16777216");
+  std::remove(path.c_str());
 }
 
 /// A blob of `bodies` bodies, each called once by its one entry, all but the first without tasks; the last is `name`.

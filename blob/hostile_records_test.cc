@@ -50,6 +50,14 @@ TEST(Hostile, Records) {
           {"task 0: reserved0", [](Editor& e) { e.task(size_t{0}).reserved0 = 1; }},
           {"entry 0: kind is 7", [](Editor& e) { e.entry(0).kind = static_cast<EntryKind>(7); }},
           {"entry 0: rows is 0", [](Editor& e) { e.entry(0).rows = 0; }},
+          {"entry 0: rows is 65, expected 1..64", [](Editor& e) { e.entry(0).rows = 65; }},
+          {"entry 3: head.2 has no calls",
+           [](Editor& e) {
+             e.entry(3).callCount = 0;
+             --e.entry(4).firstCall, ++e.entry(4).callCount;
+           }},
+          {"call 12: the body writes symbol hidden, an input",
+           [](Editor& e) { e.firstOperand(6, 2) = e.firstOperand(6, 0); }},
           {"entry 0: context is 15, expected 16..128", [](Editor& e) { e.entry(0).context = 15; }},
           {"entry 0: context is 129", [](Editor& e) { e.entry(0).context = 129; }},
           {"entry 2: rows is 2, expected 1", [](Editor& e) { e.entry(2).rows = 2; }},

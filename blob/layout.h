@@ -177,7 +177,7 @@ enum class Layout : uint8_t {
 struct OperandRecord {
   Space space;
   DType dtype;
-  uint8_t rank;  ///< 0..4
+  uint8_t rank;  ///< 1..4
   Layout layout;
   uint16_t base;  ///< by space: param index, SymbolKind, or kNoBase
   uint16_t reserved0;

@@ -37,6 +37,16 @@ bool dtypeFits(Kind kind, DType type, const ProgramHeader& header) {
   return false;
 }
 
+std::string typeText(Kind kind, const ProgramHeader& header) {
+  std::string text;
+  for (uint32_t number = 0; number < 256; ++number) {
+    const auto type = static_cast<DType>(number);
+    if (!dtypeFits(kind, type, header)) continue;
+    text.append(text.empty() ? "" : ", ").append(dtypeInfo(type)->name);
+  }
+  return text;
+}
+
 bool isPanels(Kind kind) { return kind == Kind::kPanelsAny || kind == Kind::kPanelsI8 || kind == Kind::kPanelsFloat; }
 
 bool placeFits(Kind kind, const OperandRecord& operand) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "blob/extent.h"
 #include "blob/names.h"
@@ -22,11 +23,12 @@ OperandRecord stridedOperand(Space space, DType dtype, std::span<const uint32_t>
   operand.offset = offset;
   operand.dims.fill(1);
   if (dims.size() > operand.dims.size()) return operand;
-  uint32_t stride = 1;
+  uint64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
+    if (stride > std::numeric_limits<uint32_t>::max()) return operand;
     operand.dims[i] = dims[i];
-    operand.strides[i] = stride;
-    stride *= dims[i];
+    operand.strides[i] = static_cast<uint32_t>(stride);
+    stride *= dims[i];  // of two numbers below 2^32
   }
   operand.bytes = operandBytes(operand).value_or(0);
   return operand;

@@ -26,8 +26,8 @@ struct TaskSpec {
 uint64_t doubleAttr(double value);
 double attrAsDouble(uint64_t attr);
 
-/// An operand of dtype, dims and row-major strides at `offset` of `space`; bytes is its extent. Dims beyond rank 4 or
-/// an extent that overflows give bytes 0, which the verifier refuses.
+/// An operand of dtype, dims and row-major strides at `offset` of `space`; bytes is its extent. Dims beyond rank 4, a
+/// stride beyond 32 bits or an extent that overflows give bytes 0, which the verifier refuses.
 OperandRecord stridedOperand(Space space, DType dtype, std::span<const uint32_t> dims, uint64_t offset);
 /// A [rows, columns] matrix in panels (kernels/quant/panel.h) at `offset` of the weights; bytes is its packed size.
 OperandRecord panelOperand(DType dtype, uint32_t rows, uint32_t columns, uint64_t offset);
@@ -41,7 +41,8 @@ OperandRecord symbolOperand(SymbolKind kind, DType dtype, std::span<const uint32
 ///   p.beginEntry(kind, rows, context); p.addStandardSymbols(); p.addCall(body, layer, args);
 class Program {
  public:
-  /// Sizes, kvType and weightsBytes. The writer sets the tables, kvRows, kvBytes and scratchBytes (in its own copy).
+  /// Set by who makes the program: the sizes, kvRows too, and kvType before addStandardSymbols, weightsBytes before it
+  /// is written. The writer sets the tables, kvBytes and scratchBytes in its own copy.
   ProgramHeader header{};
 
   std::vector<EntryRecord> entries;

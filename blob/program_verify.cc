@@ -195,8 +195,8 @@ class ProgramCheck {
     return Status::ok();
   }
 
+  /// What an op takes from a symbol names the kind that it must be (operand_kinds.h).
   static Status placeSymbol(const OperandRecord& operand, uint64_t end, BodyNeeds& needs) {
-    if (operand.base >= kSymbolKinds) return corrupt(concat("base is ", operand.base, ", no symbol kind"));
     needs.symbolsUsed |= 1U << operand.base;
     // Of the mask the entry's context is bound and read, whatever the operand spans.
     if (operand.base == static_cast<uint16_t>(SymbolKind::kMask)) return Status::ok();
@@ -261,6 +261,15 @@ class ProgramCheck {
     return wrong("context", entry.context, entry.rows, "..", header_.kvRows);
   }
 
+  static std::string symbolText(const SymbolRecord& symbol) {
+    const std::string_view name = symbolKindName(symbol.kind);
+    const DTypeInfo* info = dtypeInfo(symbol.dtype);
+    return concat(name.empty() ? "no kind" : name, " (kind ", static_cast<uint32_t>(symbol.kind), "), ",
+                  info != nullptr ? info->name : "no type", ", rank ", symbol.rank, ", dims ", symbol.dims[0], " ",
+                  symbol.dims[1], " ", symbol.dims[2], " ", symbol.dims[3], ", ", symbol.bytes, " bytes, isOutput ",
+                  symbol.isOutput, ", reserved0 ", symbol.reserved0);
+  }
+
   Status checkSymbols(const EntryRecord& entry, std::span<const SymbolRecord> symbols) const {
     const std::vector<SymbolRecord> expected = standardSymbols(entry, header_);
     if (symbols.size() != expected.size()) {
@@ -269,8 +278,7 @@ class ProgramCheck {
     static_assert(sizeof(SymbolRecord) == 32, "compared as bytes: no padding");
     for (size_t i = 0; i < symbols.size(); ++i) {
       if (std::memcmp(&symbols[i], &expected[i], sizeof(SymbolRecord)) != 0 || expected[i].bytes == 0) {
-        return corrupt(concat("symbol ", i, ": kind, type, dims or bytes are not those of ",
-                              symbolKindName(expected[i].kind), ", ", expected[i].bytes, " bytes"));
+        return corrupt(concat("symbol ", i, ": is ", symbolText(symbols[i]), ", expected ", symbolText(expected[i])));
       }
     }
     return Status::ok();

@@ -83,7 +83,8 @@ class TaskCheck {
     const auto wrong = [&](auto... pieces) { return corrupt(concat("operand ", rule.name, ": ", pieces...)); };
     if (!dtypeFits(rule.kind, operand.dtype, context_.header)) {
       const DTypeInfo* info = dtypeInfo(operand.dtype);
-      return wrong("type ", info != nullptr ? info->name : "(unknown)", " does not fit the op");
+      return wrong("type ", info != nullptr ? info->name : "(unknown)", " does not fit the op, expected ",
+                   typeText(rule.kind, context_.header));
     }
     if (!placeFits(rule.kind, operand)) {
       const std::string_view space = spaceName(operand.space);

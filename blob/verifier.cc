@@ -23,6 +23,10 @@ Status checkIdent(const Ident& ident) {
   if (ident.lanes == 0 || ident.lanes > kMaxLanes) {
     return corrupt(concat("note: lanes is ", ident.lanes, ", expected 1..", kMaxLanes));
   }
+  if (ident.machineHash != Hash128{}) {
+    return corrupt(concat("note: machineHash is ", toHex(ident.machineHash), ", expected zeros: target ",
+                          targetName(ident.target), " has no machine file"));
+  }
   return Status::ok();
 }
 
@@ -48,7 +52,10 @@ bool isShallow(std::string_view json) {
 
 Status checkTexts(std::span<const std::byte> outside, const Frame& frame) {
   const std::string_view card = sectionText(outside, frame, SectionId::kCard);
-  if (card.size() > kMaxCardBytes || card.empty() || card.front() != '{' || !nlohmann::json::accept(card)) {
+  if (card.size() > kMaxCardBytes) {
+    return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes, expected at most ", kMaxCardBytes));
+  }
+  if (card.empty() || card.front() != '{' || !nlohmann::json::accept(card)) {
     return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes that are no JSON object"));
   }
   if (!isShallow(card)) {
