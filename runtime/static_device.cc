@@ -78,7 +78,7 @@ Result<ProgramId> StaticDevice::load(const blob::Blob& blob, const LoadOptions& 
     FIRN_ASSIGN_OR_RETURN(loaded.program, LoadedProgram::create(blob, backend_->taskTable()));
     if (isMeasuring_) loaded.clock = makeClock(loaded);
   } catch (const std::bad_alloc&) {
-    return resourceExhausted(blob.path() + ": no memory left to load its program");
+    return resourceExhausted(blob.path() + ": no memory left to load its program; close other programs");
   }
   const uint32_t id = nextProgram_++;
   programs_.emplace(id, std::move(loaded));

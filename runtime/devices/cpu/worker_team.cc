@@ -69,7 +69,7 @@ Status WorkerTeam::startWorkers(std::vector<uint32_t> cpus) {
     }
   } catch (const std::system_error& error) {
     return resourceExhausted("cannot start thread " + std::to_string(workers_.size() + 2) + " of " +
-                             std::to_string(threads_) + ": " + error.what());
+                             std::to_string(threads_) + ": " + error.what() + "; ask for fewer with --threads");
   }
   return Status::ok();
 }
