@@ -228,7 +228,8 @@ void addWarnings(const import::ModelSpec& spec, const Sizes& sizes, CompileRepor
   }
   report.warnings.insert(report.warnings.end(), spec.tokenizerNotes.begin(), spec.tokenizerNotes.end());
   if (!spec.tokenizerAbsence.empty()) {
-    report.warnings.push_back(concat("the blob has no tokenizer: ", spec.tokenizerAbsence));
+    report.warnings.push_back(
+        concat("the blob has no tokenizer, so prompts are token ids (--prompt-ids): ", spec.tokenizerAbsence));
   }
 }
 

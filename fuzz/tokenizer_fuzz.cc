@@ -120,13 +120,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using firn::goodTokenizer;
   static const firn::genai::Tokenizer* const tokenizers[] = {&goodTokenizer("gpt-2"), &goodTokenizer("smollm"),
                                                              &goodTokenizer("llama-bpe")};
+  static const firn::genai::Tokenizer& composing = goodTokenizer("qwen2");
   if (size == 0) return 0;
   const std::span<const uint8_t> rest(bytes + 1, size - 1);
   const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
-  switch (bytes[0] % 5) {
+  switch (const int kind = bytes[0] % 6) {
     case 0: firn::fuzzImage(rest); break;
     case 1: firn::fuzzVocabulary(text); break;
-    default: firn::useTokenizer(*tokenizers[bytes[0] % 5 - 2], text, true);
+    case 5: firn::useTokenizer(composing, text, false); break;
+    default: firn::useTokenizer(*tokenizers[kind - 2], text, true);
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/quote.h"
+#include "blob/split_rule.h"
 #include "blob/tokenizer_image.h"
 
 namespace firn::import {
@@ -109,9 +110,13 @@ Result<std::vector<std::byte>> importGgufTokenizer(const GgufFile& file) {
     return unsupported(file.path() + ": the tokenizer is of kind " + quoted(*model) +
                        " (key 'tokenizer.ggml.model'); supported: gpt2");
   }
+  FIRN_ASSIGN_OR_RETURN(const std::optional<std::string_view> pre, file.getString("tokenizer.ggml.pre"));
+  if (pre && !blob::splitRuleFromName(*pre)) {
+    return unsupported(file.path() + ": the tokenizer splits text by the rule " + quoted(*pre) +
+                       " (key 'tokenizer.ggml.pre'); supported: " + blob::splitRuleNames());
+  }
   TokenizerData data;
   data.model = std::string(*model);
-  FIRN_ASSIGN_OR_RETURN(const std::optional<std::string_view> pre, file.getString("tokenizer.ggml.pre"));
   data.pre = std::string(pre.value_or(""));
   FIRN_ASSIGN_OR_RETURN(data.tokens, readStrings(file, "tokenizer.ggml.tokens"));
   FIRN_ASSIGN_OR_RETURN(data.merges, readStrings(file, "tokenizer.ggml.merges"));

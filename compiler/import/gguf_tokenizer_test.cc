@@ -113,5 +113,23 @@ TEST(GgufTokenizer, AModelWithoutOneSaysWhy) {
   EXPECT_EQ(spec->vocab, 6U) << "the rows of the embedding";
 }
 
+TEST(GgufTokenizer, SplitsThatFirnDoesNotKnowAreNamed) {
+  for (const char* pre : {"deepseek-v3", "QWEN2", "gpt-2 gpt2", "\x1b[31m"}) {
+    GgufWriter file = tinyLlama();
+    file.text("tokenizer.ggml.pre", pre);
+    EXPECT_THAT(refusal(file), AllOf(HasSubstr("unsupported"), HasSubstr("'tokenizer.ggml.pre'"),
+                                     HasSubstr("supported: gpt-2"), HasSubstr("qwen2")));
+    // The model runs on token ids.
+    const ByteVector bytes = file.bytes();
+    const Result<ModelSpec> spec = importModel(*GgufFile::fromMemory(bytes, "tiny.gguf"));
+    ASSERT_TRUE(spec.isOk()) << spec.status().toString();
+    EXPECT_TRUE(spec->tokenizerImage.empty());
+    EXPECT_THAT(spec->tokenizerAbsence, HasSubstr("'tokenizer.ggml.pre'"));
+    EXPECT_THAT(spec->endIds, ElementsAre(5));
+  }
+  EXPECT_EQ(refusal(tinyLlama().text("tokenizer.ggml.pre", "qwen2")), "accepted");
+  EXPECT_EQ(refusal(tinyLlama().text("tokenizer.ggml.pre", "")), "accepted");
+}
+
 }  // namespace
 }  // namespace firn::import

@@ -41,7 +41,10 @@ void BytePairMerger::merge(std::string_view piece, std::vector<int32_t>& ids) {
   heap_.clear();
   for (const char byte : piece) {
     const uint32_t id = image_.byteToken(static_cast<uint8_t>(byte));
-    if (id == blob::kNoToken) continue;
+    if (id == blob::kNoToken) {
+      ++bytesLeftOut_;
+      continue;
+    }
     const auto index = static_cast<uint32_t>(symbols_.size());
     if (index > 0) symbols_[index - 1].next = index;
     symbols_.push_back({id, index > 0 ? index - 1 : kNone, kNone});

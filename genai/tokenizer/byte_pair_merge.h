@@ -18,6 +18,9 @@ class BytePairMerger {
   /// first among equals. O(n log n) for n bytes, whatever they are. Bytes without a token are left out first.
   void merge(std::string_view piece, std::vector<int32_t>& ids);
 
+  /// How many bytes were left out so far.
+  uint64_t bytesLeftOut() const { return bytesLeftOut_; }
+
  private:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
   /// A node of a doubly linked list in `symbols_`; `id` is kNone once it has been merged into its left neighbour.
@@ -41,6 +44,7 @@ class BytePairMerger {
   const blob::TokenizerImage& image_;
   std::vector<Symbol> symbols_;
   std::vector<Candidate> heap_;
+  uint64_t bytesLeftOut_ = 0;
 };
 
 }  // namespace firn::genai

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
 namespace firn::genai {
 namespace {
+
+using blob::SplitRule;
 
 // \s of the expressions' own engines is Unicode's White_Space; PCRE2's \s has U+180E besides. So spaces are spelled
 // out: U+0009 to U+000D, U+0085 and \p{Z} are exactly White_Space.
@@ -21,22 +24,28 @@ constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^)" FIRN_SPACE R"(\p{L}\p{N}]+|[)" FIRN_SPACE
     R"(]+(?![^)" FIRN_SPACE R"(])|[)" FIRN_SPACE R"(]+)";
 
-// Llama 3's (its tokenizer.json).
-constexpr std::string_view kLlama3Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^)" FIRN_SPACE
-    R"(\p{L}\p{N}]+[\r\n]*|[)" FIRN_SPACE R"(]*[\r\n]+|[)" FIRN_SPACE R"(]+(?![^)" FIRN_SPACE R"(])|[)" FIRN_SPACE
-    R"(]+)";
+// Llama 3's (its tokenizer.json), and Qwen2's (tokenization_qwen2.py of its release), which takes each digit alone.
+#define FIRN_LLAMA3_PATTERN(numbers)                                                                             \
+  R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)" numbers R"(| ?[^)" FIRN_SPACE                      \
+  R"(\p{L}\p{N}]+[\r\n]*|[)" FIRN_SPACE R"(]*[\r\n]+|[)" FIRN_SPACE R"(]+(?![^)" FIRN_SPACE R"(])|[)" FIRN_SPACE \
+  R"(]+)"
+constexpr std::string_view kLlama3Pattern = FIRN_LLAMA3_PATTERN(R"(\p{N}{1,3})");
+constexpr std::string_view kQwen2Pattern = FIRN_LLAMA3_PATTERN(R"(\p{N})");
+#undef FIRN_LLAMA3_PATTERN
 #undef FIRN_SPACE
 
 // Each digit alone, as the Digits pre-tokenizer of tokenizer.json does.
 constexpr std::string_view kDigitPattern = R"(\p{N})";
 
-// Only names whose tokenizer.json is known to have these expressions and no normalizer: a GGUF does not record the
-// normalizer, so qwen2, mpt or olmo (NFC) would get wrong ids for decomposed characters.
 const PreTokenizerRow kRows[] = {
-    {" gpt-2 gpt2 default phi-2 ", {kGpt2Pattern}, false, false},
-    {" smollm starcoder refact ", {kDigitPattern, kGpt2Pattern}, false, false},
-    {" llama-bpe llama3 llama-v3 ", {kLlama3Pattern}, true, true},
+    {.rule = SplitRule::kGpt2, .patterns = {kGpt2Pattern}, .composes = false, .ignoreMerges = false, .addBos = false},
+    {.rule = SplitRule::kSmollm,
+     .patterns = {kDigitPattern, kGpt2Pattern},
+     .composes = false,
+     .ignoreMerges = false,
+     .addBos = false},
+    {.rule = SplitRule::kLlama3, .patterns = {kLlama3Pattern}, .composes = false, .ignoreMerges = true, .addBos = true},
+    {.rule = SplitRule::kQwen2, .patterns = {kQwen2Pattern}, .composes = true, .ignoreMerges = false, .addBos = false},
 };
 
 struct CodeDeleter {
@@ -63,14 +72,11 @@ struct PreTokenizer::Call {
 };
 
 Result<const PreTokenizerRow*> findPreTokenizer(std::string_view name) {
-  const std::string wanted = " " + std::string(name.empty() ? "default" : name) + " ";
-  std::string known;
+  const std::optional<SplitRule> rule = blob::splitRuleFromName(name);
   for (const PreTokenizerRow& row : kRows) {
-    if (name.find(' ') == std::string_view::npos && row.names.find(wanted) != std::string_view::npos) return &row;
-    known += row.names.substr(1);
+    if (row.rule == rule) return &row;
   }
-  known.pop_back();
-  return unsupported("unsupported pre-tokenizer '" + std::string(name) + "'; firn knows " + known);
+  return unsupported("unsupported pre-tokenizer '" + std::string(name) + "'; firn knows " + blob::splitRuleNames());
 }
 
 Result<PreTokenizer> PreTokenizer::make(const PreTokenizerRow& row) {

@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "base/status.h"
+#include "blob/split_rule.h"
 
 namespace firn::genai {
 
 /// What a pre-tokenizer's name stands for. Regular expressions run in order, each over the pieces of the one before:
 /// every match is a piece, and so is the text between two matches.
 struct PreTokenizerRow {
-  std::string_view names;                  ///< with a space before and after each: " llama-bpe llama3 "
+  blob::SplitRule rule;
   std::vector<std::string_view> patterns;  ///< PCRE2, UTF and UCP
+  bool composes;                           ///< characters first, as Unicode's form NFC does (compose.h)
   bool ignoreMerges;                       ///< used where the image leaves it open
   bool addBos;                             ///< likewise
 };

@@ -10,7 +10,7 @@ namespace firn::genai {
 namespace {
 
 TEST(PreTokenizerAllocationTest, DoesNotGrowWithTheText) {
-  for (const char* name : {"gpt-2", "smollm", "llama3"}) {
+  for (const char* name : {"gpt-2", "smollm", "llama3", "qwen2"}) {
     const auto row = findPreTokenizer(name);
     ASSERT_TRUE(row.isOk());
     const auto splitter = PreTokenizer::make(**row);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 namespace firn::genai {
@@ -13,6 +14,7 @@ struct Pieces {
   std::vector<std::string> gpt2;
   std::vector<std::string> smollm;
   std::vector<std::string> llama3;
+  std::vector<std::string> qwen2 = llama3;
 };
 
 std::vector<Pieces> recordedPieces() {
@@ -52,6 +54,7 @@ std::vector<Pieces> recordedPieces() {
           {" ", " 12", " x", "\u00B2", " \u2167\u0663"},
           {"  ", "1", "2", " x", "\u00B2", " ", "\u2167", "\u0663"},
           {" ", " ", "12", " x", "\u00B2", " ", "\u2167\u0663"},
+          {" ", " ", "1", "2", " x", "\u00B2", " ", "\u2167", "\u0663"},
       },
       {
           "x  \n\n  y!\r\n\r\nz  ",
@@ -102,6 +105,7 @@ TEST(PreTokenizer, splitsAsHuggingFace) {
     EXPECT_EQ(split("gpt-2", pieces.text), pieces.gpt2);
     EXPECT_EQ(split("smollm", pieces.text), pieces.smollm);
     EXPECT_EQ(split("llama-bpe", pieces.text), pieces.llama3);
+    EXPECT_EQ(split("qwen2", pieces.text), pieces.qwen2);
   }
 }
 
@@ -112,9 +116,18 @@ TEST(PreTokenizer, aRunOfSpacesIsSplitWhateverItsLength) {
 }
 
 TEST(PreTokenizer, knowsNamesExactly) {
-  for (const char* name : {"gpt-2", "smollm", "llama-bpe", "default", ""}) EXPECT_TRUE(findPreTokenizer(name).isOk());
-  for (const char* name : {"gpt", "llama", " ", "gpt-2 gpt2", "qwen2"}) {
-    EXPECT_EQ(findPreTokenizer(name).status().code(), Code::kUnsupported) << name;
+  EXPECT_TRUE(findPreTokenizer("").isOk());
+  std::istringstream known(blob::splitRuleNames());
+  for (std::string name; std::getline(known >> std::ws, name, ',');) {
+    const auto row = findPreTokenizer(name);
+    ASSERT_TRUE(row.isOk()) << name;
+    EXPECT_EQ((*row)->rule, blob::splitRuleFromName(name)) << name;
+    EXPECT_TRUE(PreTokenizer::make(**row).isOk()) << name;
+  }
+  for (const char* name : {"gpt", "llama", " ", "gpt-2 gpt2", "gpt-2,", "qwen", "QWEN2", "mpt"}) {
+    const Status refused = findPreTokenizer(name).status();
+    EXPECT_EQ(refused.code(), Code::kUnsupported) << name;
+    EXPECT_NE(refused.message().find("llama-bpe"), std::string::npos) << "says which it knows";
   }
 }
 

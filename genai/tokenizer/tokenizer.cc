@@ -1,11 +1,11 @@
 #include "genai/tokenizer/tokenizer.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/utf8.h"
 #include "genai/tokenizer/byte_pair_merge.h"
+#include "genai/tokenizer/compose.h"
 #include "genai/tokenizer/pre_tokenizer.h"
 #include "genai/tokenizer/special_tokens.h"
 
@@ -30,6 +30,7 @@ struct Tokenizer::State {
   bool addBos;
   bool addEos;
   bool addSpacePrefix;
+  bool composes;
   bool ignoreMerges;
 
   /// Appends the ids of one encode() call's text.
@@ -49,6 +50,9 @@ class Tokenizer::State::Encoder {
     }
     return fragment(text.substr(done));
   }
+
+  /// Bytes that have no token.
+  uint64_t bytesLeftOut() const { return merger_.bytesLeftOut(); }
 
  private:
   /// Text between special tokens.
@@ -77,6 +81,12 @@ class Tokenizer::State::Encoder {
   /// A run of valid UTF-8.
   Status valid(std::string_view text) {
     if (text.empty()) return Status::ok();
+    if (!state_.composes) return pieces(text);
+    FIRN_ASSIGN_OR_RETURN(const std::string composedText, composed(text));
+    return pieces(composedText);
+  }
+
+  Status pieces(std::string_view text) {
     Status failed;
     FIRN_RETURN_IF_ERROR(state_.preTokenizer.split(text, [this, &failed](std::string_view part) {
       if (failed.isOk()) failed = piece(part);
@@ -122,7 +132,9 @@ Result<Tokenizer> Tokenizer::open(std::span<const std::byte> bytes) {
       // Never invent a token that the model does not name.
       .addBos = decide(header.addBos, row->addBos) && header.bosId != kNoToken,
       .addEos = decide(header.addEos, false) && header.eosId != kNoToken,
-      .addSpacePrefix = decide(header.addSpacePrefix, false),
+      // A space that has no token would be left out again, and counted as one of the text.
+      .addSpacePrefix = decide(header.addSpacePrefix, false) && image.byteToken(' ') != kNoToken,
+      .composes = row->composes,
       .ignoreMerges = decide(header.ignoreMerges, row->ignoreMerges),
   }));
 }
@@ -149,12 +161,11 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const Enco
 }
 
 uint64_t Tokenizer::bytesLeftOut(std::string_view text) const {
-  const auto lacksToken = [&](char byte) { return state_->image.byteToken(static_cast<uint8_t>(byte)) == kNoToken; };
-  if (std::ranges::none_of(text, lacksToken)) return 0;
-  const auto ids = encode(text, {.addBosEos = false});
-  const auto kept = ids ? decode(*ids, /*skipSpecial=*/false) : Result<std::string>(std::string(text));
-  // A prefixed space is no byte of the text.
-  return kept && kept->size() < text.size() ? text.size() - kept->size() : 0;
+  std::vector<int32_t> ids;
+  State::Encoder encoder(*state_, ids);
+  // A text that cannot be encoded has told so where it was.
+  const Status encoded = encoder.text(text, EncodeOptions().parseSpecial);
+  return encoded.isOk() ? encoder.bytesLeftOut() : 0;
 }
 
 Result<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skipSpecial) const {

@@ -31,6 +31,8 @@ struct EncodeOptions {
 /// each piece is merged pair by pair, lowest rank first, leftmost first among equals (Sennrich et al. 2016, on bytes as
 /// in GPT-2). The ids are those of Hugging Face tokenizers for the same vocabulary.
 ///
+/// Qwen2's rule composes characters first (Unicode's NFC), so that decode() gives the composed text.
+///
 /// Text need not be UTF-8: every byte that is no part of a valid character is a piece of its own. A byte that the
 /// vocabulary has no token for is left out, as in Hugging Face tokenizers; SmolLM2 lacks six control characters
 /// and the lead bytes 0xF1 and 0xF2, besides 0xC0, 0xC1 and 0xF5 to 0xFF, which no UTF-8 has.
@@ -45,10 +47,12 @@ class Tokenizer {
   ~Tokenizer();
 
   /// The ids of `text`, O(n log n) in its bytes for any text; NUL is a byte like any other. An empty text has no
-  /// tokens but those that the model always adds. Fails with resource_exhausted for texts over 2 GiB.
+  /// tokens but those that the model always adds. Fails with resource_exhausted for texts over 2 GiB and for one with
+  /// more than 16 MiB that no rule splits.
   Result<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  /// How many bytes of `text` encode() leaves out because the vocabulary has no token for them.
+  /// How many bytes of `text` (composed, where the model does that) encode() leaves out because the vocabulary has no
+  /// token for them. Costs an encode(); 0 for a text that cannot be encoded.
   uint64_t bytesLeftOut(std::string_view text) const;
 
   /// The bytes of the tokens, joined; control tokens are left out if `skipSpecial`. May be no valid UTF-8, since a

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <random>
+#include <utility>
 
 #include "genai/tokenizer/test_vocabulary.h"
 
@@ -41,6 +44,20 @@ TEST_P(RecordedIds, equalHuggingFace) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(, RecordedIds, ::testing::Values("gpt-2", "smollm", "llama-bpe"));
+
+TEST(Tokenizer, qwen2EqualsHuggingFace) {
+  std::ifstream file("tests/data/tokenizer/qwen2.json");
+  const auto recorded = nlohmann::json::parse(file);
+  TestVocabulary vocabulary;
+  const Tokenizer tokenizer = vocabulary.tokenizer("qwen2");
+  const auto texts = recorded["texts"].get<std::vector<std::string>>();
+  const auto ids = recorded["tiny"].get<std::vector<std::vector<int32_t>>>();
+  ASSERT_EQ(texts.size(), ids.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(encoded(tokenizer, texts[i]), ids[i]) << ::testing::PrintToString(texts[i]);
+    EXPECT_EQ(decoded(tokenizer, ids[i]), recorded["composed"][i].get<std::string>());
+  }
+}
 
 TEST(Tokenizer, anyBytesComeBack) {
   TestVocabulary vocabulary;
@@ -175,8 +192,21 @@ TEST(Tokenizer, bytesWithoutATokenAreLeftOut) {
   ASSERT_EQ(data.tokens[x], "x");
   data.types[x] = 5;
   EXPECT_EQ(encoded(vocabulary.tokenizer(data), "xaxbx"), encoded(vocabulary.tokenizer("gpt-2"), "ab"));
-  EXPECT_EQ(vocabulary.tokenizer(data).bytesLeftOut("xaxbx"), 3U);
+  for (const auto prefix : {blob::Choice::kNo, blob::Choice::kYes}) {
+    data.addSpacePrefix = prefix;
+    const Tokenizer tokenizer = vocabulary.tokenizer(data);
+    for (const auto& [text, count] : std::vector<std::pair<std::string_view, uint64_t>>{
+             {"xaxbx", 3}, {"ab", 0}, {"", 0}, {"x", 1}, {"x\xFFx", 2}, {"<|im_end|>x<|im_end|>a", 1}, {" x ", 1}}) {
+      EXPECT_EQ(tokenizer.bytesLeftOut(text), count) << ::testing::PrintToString(text);
+    }
+  }
+  // A prefix that has no token either is no byte of the text.
+  const size_t space = static_cast<size_t>(std::ranges::find(data.tokens, "\u0120") - data.tokens.begin());
+  ASSERT_LT(space, data.tokens.size());
+  data.types[space] = 5;
+  data.merges.clear();  // some need the space
   EXPECT_EQ(vocabulary.tokenizer(data).bytesLeftOut("ab"), 0U);
+  EXPECT_EQ(vocabulary.tokenizer(data).bytesLeftOut(" xb"), 2U);
 }
 
 TEST(Tokenizer, refusesUnknownPreTokenizersByName) {

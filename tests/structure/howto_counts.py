@@ -45,8 +45,8 @@ def word(snake):
 
 
 class HowTo(unittest.TestCase):
-    def assert_tables(self, paths, name, pattern, exact=True):
-        """Every file of the tables speaks of `name`; where `exact`, no other source of the programs does."""
+    def assert_tables(self, paths, name, pattern, exact=True, besides=()):
+        """Every file of the tables speaks of `name`; where `exact`, no other source of the programs but `besides` does."""
         expected = set()
         for path in paths:
             found = pages.matches(re.sub(r"<\w+>", name, path))
@@ -55,7 +55,7 @@ class HowTo(unittest.TestCase):
             self.assertTrue(speaking, f"{path} does not speak of {name}")
             expected |= {file for file in speaking if is_product(file)}
         if exact:
-            self.assertEqual(speakers(pattern), expected, f"sources that speak of {name}, and files that the how-to names")
+            self.assertEqual(speakers(pattern) - set(besides), expected, f"sources that speak of {name}, and files that the how-to names")
 
     def test_architectures(self):
         names = re.findall(r'^FIRN_ARCHITECTURE\("([^"]+)"', pages.read("compiler/import/models/architectures.def"), re.M)
@@ -65,7 +65,8 @@ class HowTo(unittest.TestCase):
         self.assertGreaterEqual(len(paths), 9)
         for name in names:
             products = [path for path in paths if is_product(path) and path != "compiler/import/CMakeLists.txt"]
-            self.assert_tables(products, name, rf'"{name}"|import{camel(name)}\b')
+            # A tokenizer may be named after a model, and is shared by others.
+            self.assert_tables(products, name, rf'"{name}"|import{camel(name)}\b', besides=["blob/split_rule.cc"])
             self.assert_tables(paths, name, re.compile(name, re.I), exact=False)
 
     def test_formats(self):

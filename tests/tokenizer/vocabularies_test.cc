@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "compiler/import/import.h"
@@ -73,7 +74,7 @@ TEST_P(Vocabulary, recordedTexts) {
   }
   EXPECT_GT(count, 40U);
 }
-INSTANTIATE_TEST_SUITE_P(, Vocabulary, ::testing::Values("gpt-2", "llama-bpe", "starcoder", "refact"),
+INSTANTIATE_TEST_SUITE_P(, Vocabulary, ::testing::Values("gpt-2", "llama-bpe", "qwen2", "starcoder", "refact"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
@@ -131,6 +132,24 @@ TEST_F(Llama3, oneBeginToken) {
   EXPECT_EQ(*tokenizer->encode(""), std::vector<int32_t>{128000});
   EXPECT_TRUE(tokenizer->isEndId(128001));
   EXPECT_TRUE(tokenizer->isEndId(128009));
+}
+
+/// Of the real model, which FIRN_QWEN2 names: any GGUF of Qwen2.5.
+TEST(Qwen2, recordedTexts) {
+  const char* path = std::getenv("FIRN_QWEN2");
+  if (path == nullptr) GTEST_SKIP() << "FIRN_QWEN2 does not name a GGUF of Qwen2.5";
+  const auto image = import::importTokenizer(path);
+  ASSERT_TRUE(image.isOk()) << image.status().toString();
+  const auto tokenizer = genai::Tokenizer::open(*image);
+  ASSERT_TRUE(tokenizer.isOk()) << tokenizer.status().toString();
+  std::ifstream file("tests/data/tokenizer/qwen2.json");
+  const auto recorded = nlohmann::json::parse(file);
+  const auto texts = recorded["texts"].get<std::vector<std::string>>();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = tokenizer->encode(texts[i]);
+    ASSERT_TRUE(ids.isOk()) << ids.status().toString();
+    EXPECT_EQ(*ids, recorded["qwen2.5"][i].get<std::vector<int32_t>>()) << ::testing::PrintToString(texts[i]);
+  }
 }
 
 }  // namespace
