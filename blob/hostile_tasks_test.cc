@@ -53,6 +53,10 @@ TEST(Hostile, OperandPlaces) {
              e.operand(TaskOp::kCpuQuantize, 1).offset = e.operand(TaskOp::kCpuQuantize, 0).offset + 64;
            }},
           {"operand out is written and overlaps", [](Editor& e) { e.operand(TaskOp::kCpuSiluMul, 2).offset += 4; }},
+          {"operand out is written and overlaps operand gate",
+           [](Editor& e) { e.operand(TaskOp::kCpuGeluMul, 2).offset += 4; }},
+          {"operand out is written and overlaps operand in",
+           [](Editor& e) { e.operand(TaskOp::kCpuScale, 1).offset += 4; }},
       });
 }
 
@@ -143,6 +147,18 @@ TEST(Hostile, ReferenceTasks) {
           {"attribute magnitude", [](Editor& e) { e.attr(TaskOp::kRefRope, 2) = ~0ULL; }},
           {"operand freqs: type f16", [](Editor& e) { e.operand(TaskOp::kRefRope, 2).dtype = DType::kF16; }},
           {"operand K: type f16", [](Editor& e) { e.operand(TaskOp::kRefAttention, 1).dtype = DType::kF16; }},
+          {"attribute tanh: is 2, expected 0 or 1", [](Editor& e) { e.attr(TaskOp::kRefGelu, 0) = 2; }},
+          {"attribute first: is 49, expected a column with 48 columns from it, of 96",
+           [](Editor& e) { e.attr(TaskOp::kRefSlice, 0) = 49; }},
+          {"attribute first: is 18446744073709551615", [](Editor& e) { e.attr(TaskOp::kRefSlice, 0) = ~0ULL; }},
+          {"operand out is written and overlaps operand a",
+           [](Editor& e) { e.operand(TaskOp::kRefConcat, 2).offset = e.operand(TaskOp::kRefConcat, 0).offset; }},
+          {"all columns is 96, expected 95",
+           [](Editor& e) { e.operand(TaskOp::kRefConcat, 1).dims[1] = 47, e.fit(TaskOp::kRefConcat, {1}); }},
+          {"operand in: type i8 does not fit the op, expected f32",
+           [](Editor& e) { e.operand(TaskOp::kRefScale, 0).dtype = DType::kI8; }},
+          {"operand out: lies in kv", [](Editor& e) { e.operand(TaskOp::kRefSoftcap, 1).space = Space::kKv; }},
+          {"op 16 is no task op", [](Editor& e) { e.task(TaskOp::kRefCopy).op = 16; }},
           {"attribute window", [](Editor& e) { e.attr(TaskOp::kRefAttention, 1) = (1ULL << 31) + 1; }},
           {"heads are no multiple of",
            [](Editor& e) {

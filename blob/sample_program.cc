@@ -335,7 +335,8 @@ class Sample {
     add(TaskOp::kCpuRmsNorm, "ffn_norm", {x_, vector(kEmbed), n}, {doubleAttr(1e-5)});
     add(TaskOp::kCpuLinearF32, "ffn_gate", {n, panels(DType::kF16, width, kEmbed), gate});
     linear("ffn_up", quantize(n), panels(DType::kQ4_1, width, kEmbed), up);
-    add(TaskOp::kCpuSiluMul, "ffn_silu", {gate, up, gate});
+    const bool isSilu = lane == 0;
+    add(isSilu ? TaskOp::kCpuSiluMul : TaskOp::kCpuGeluMul, isSilu ? "ffn_silu" : "ffn_gelu", {gate, up, gate});
     linear("ffn_down", quantize(gate), panels(DType::kQ8_0, kEmbed, width), out);
   }
 
@@ -362,6 +363,7 @@ class Sample {
     const OperandRecord k = scratch(DType::kF32, {m_, kKvWidth});
     const OperandRecord gate = scratch(DType::kF32, {m_, kFfn});
     const OperandRecord up = scratch(DType::kF32, {m_, kFfn});
+    const OperandRecord half = scratch(DType::kF32, {m_, kFfn / 2});
     lanes([&](uint32_t) {
       add(TaskOp::kRefRmsNorm, "attn_norm", {x_, vector(kEmbed), n}, {doubleAttr(1e-5)});
       add(TaskOp::kRefLinear, "attn_q", {n, matrix(DType::kQ4_1, kEmbed, kEmbed), vector(kEmbed), q});
@@ -377,7 +379,10 @@ class Sample {
       add(TaskOp::kRefLinear, "ffn_gate", {n, matrix(DType::kQ8_0, kFfn, kEmbed), gate});
       add(TaskOp::kRefSilu, "ffn_silu", {gate, gate});
       add(TaskOp::kRefLinear, "ffn_up", {n, matrix(DType::kBf16, kFfn, kEmbed), up});
+      add(TaskOp::kRefGelu, "ffn_gelu", {up, up}, {1});
       add(TaskOp::kRefMul, "ffn_mul", {gate, up, gate});
+      add(TaskOp::kRefSlice, "ffn_slice", {gate, half}, {kFfn / 2});
+      add(TaskOp::kRefConcat, "ffn_concat", {half, half, gate});
       add(TaskOp::kRefLinear, "ffn_down", {gate, matrix(DType::kQ4_0, kEmbed, kFfn), n});
       add(TaskOp::kRefSoftcap, "ffn_cap", {n, n}, {doubleAttr(30)});
       add(TaskOp::kRefAdd, "ffn_add", {x_, n, x_});

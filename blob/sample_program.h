@@ -29,9 +29,10 @@ ProgramHeader sampleHeader(const SampleSizes& sizes, DType kvType);
 /// kFull is what sampleContents says; kHeadOnly has one entry of the smallest kind, head.2.
 enum class SampleSize { kFull, kHeadOnly };
 
-/// A program that uses most ops of `target`: prefill.16.64, prefill.16.128, generate.128 and head.2 over two layers,
-/// two lanes on cpu and one on reference, 8 heads of 8 and 4 KV heads on a width of 64, ffn 96, vocabulary of 40.
-/// `kvType` is that of the cache; nullopt: f16 on cpu and f32 on reference. With i8 some attentions add a key bias.
+/// A program that uses every op of `target`: prefill.16.64, prefill.16.128, generate.128, head.2 and batch.2.64 over
+/// two layers, two lanes on cpu and one on reference, 8 heads of 8 and 4 KV heads on a width of 64, ffn 96, vocabulary
+/// of 40. `kvType` is that of the cache; nullopt: f16 on cpu and f32 on reference. With i8 some attentions add a key
+/// bias.
 Contents sampleContents(Target target, SampleSize size = SampleSize::kFull, std::optional<DType> kvType = std::nullopt);
 
 /// The weights that sampleContents asks for: bytes that count up.

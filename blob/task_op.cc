@@ -19,7 +19,6 @@ std::string_view taskOpName(TaskOp op) {
     case TaskOp::kRefSoftcap: return "ref.softcap";
     case TaskOp::kRefSlice: return "ref.slice";
     case TaskOp::kRefConcat: return "ref.concat";
-    case TaskOp::kRefSelectRows: return "ref.select_rows";
     case TaskOp::kRefCopy: return "ref.copy";
     case TaskOp::kCpuEmbed: return "cpu.embed";
     case TaskOp::kCpuRmsNorm: return "cpu.rms_norm";

@@ -19,23 +19,23 @@ enum class TaskOp : uint16_t {
   kRefLinear = 4,     ///< in f32[m,K], weight W[N,K], bias? W[N], out f32[m,N]
   kRefRope = 5,       ///< in f32[m,heads,d], positions i32[m], freqs f32[dims/2], out f32[m,heads,d]; attrs: pairing (0
                       ///< interleaved, 1 half-split), dims, magnitude (double)
-  kRefStateWrite = 6,   ///< in f32[m,heads,d], cache kv[heads,T,d], scales? f32[heads,T] (i8): rows
-                        ///< row0 .. row0+valid-1 written
-  kRefAttention = 7,    ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace?
-                        ///< f32[2,kvHeads,T,d] (not f32), scales? of K and of V f32[kvHeads,T] (i8), bias? f32-like
-                        ///< W[kvHeads,d] and freqs? f32[dims/2] (i8: key r is that of the cache plus the bias turned to
-                        ///< position r), out f32[m,heads,d]; attrs: scale (double), window (0: none), and with a bias
-                        ///< pairing, dims, magnitude (double)
-  kRefSilu = 8,         ///< in f32[m,n], out f32[m,n]
-  kRefGelu = 9,         ///< in f32[m,n], out f32[m,n]; attrs: 1 for the tanh form
-  kRefMul = 10,         ///< a f32[m,n], b f32[m,n], out f32[m,n]
-  kRefAdd = 11,         ///< a f32[m,n], b f32[m,n], out f32[m,n]
-  kRefScale = 12,       ///< in f32[m,n], out f32[m,n]; attrs: factor (double)
-  kRefSoftcap = 13,     ///< in f32[m,n], out f32[m,n]; attrs: cap (double)
-  kRefSlice = 14,       ///< in f32[m,n], out f32[m,len]; attrs: first column
-  kRefConcat = 15,      ///< a f32[m,n1], b f32[m,n2], out f32[m,n1+n2]
-  kRefSelectRows = 16,  ///< in f32[m,n], rows i32[k], out f32[k,n]
-  kRefCopy = 17,        ///< in f32[m,n], out f32[m,n]
+  kRefStateWrite = 6,  ///< in f32[m,heads,d], cache kv[heads,T,d], scales? f32[heads,T] (i8): rows
+                       ///< row0 .. row0+valid-1 written
+  kRefAttention = 7,   ///< q f32[m,heads,d], K kv[kvHeads,T,d], V kv[kvHeads,T,d], mask u8[c], workspace?
+                       ///< f32[2,kvHeads,T,d] (not f32), scales? of K and of V f32[kvHeads,T] (i8), bias? f32-like
+                       ///< W[kvHeads,d] and freqs? f32[dims/2] (i8: key r is that of the cache plus the bias turned to
+                       ///< position r), out f32[m,heads,d]; attrs: scale (double), window (0: none), and with a bias
+                       ///< pairing, dims, magnitude (double)
+  kRefSilu = 8,        ///< in f32[m,n], out f32[m,n]
+  kRefGelu = 9,        ///< in f32[m,n], out f32[m,n]; attrs: 1 for the tanh form
+  kRefMul = 10,        ///< a f32[m,n], b f32[m,n], out f32[m,n]
+  kRefAdd = 11,        ///< a f32[m,n], b f32[m,n], out f32[m,n]
+  kRefScale = 12,      ///< in f32[m,n], out f32[m,n]; attrs: factor (double)
+  kRefSoftcap = 13,    ///< in f32[m,n], out f32[m,n]; attrs: cap (double)
+  kRefSlice = 14,      ///< in f32[m,n], out f32[m,len]; attrs: first column
+  kRefConcat = 15,     ///< a f32[m,n1], b f32[m,n2], out f32[m,n1+n2]
+  // 16 is kept for select_rows: no entry has row numbers among its inputs yet.
+  kRefCopy = 17,  ///< in f32[m,n], out f32[m,n]
 
   // Cpu target: docs/arithmetic.md. Quantized activations are three operands: codes i8[planes,m,Kp] with Kp = K rounded
   // up to 32 (zeros beyond K), scales f32[m,Kp/32], sums i32[m,Kp/32] (of the combined codes). kernels/cpu/<op>.cc

@@ -85,7 +85,6 @@ constexpr TaskOpRule kRules[] = {
     {TaskOp::kRefSoftcap, true, {in("in"), out()}, {NamedAttr{"cap", AttrRule::kPositive}}},
     {TaskOp::kRefSlice, false, {in("in"), out(kResult)}, {NamedAttr{"first", AttrRule::kFirstColumn}}},
     {TaskOp::kRefConcat, false, {in("a"), in("b", {kRows, kOther}), out({kRows, kTotal})}, {}},
-    {TaskOp::kRefSelectRows, false, {in("in"), {"rows", Kind::kScratchI32, kRead, {kOut}}, out({kOut, kColumns})}, {}},
     {TaskOp::kRefCopy, true, {in("in"), out()}, {}},
 
     {TaskOp::kCpuEmbed, false, {kIdsIn, weight("table", Kind::kPanelsAny, {kVocab, kColumns}), out()}, {}},

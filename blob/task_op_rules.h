@@ -15,7 +15,7 @@ enum class Dim : uint8_t {
   kNone = 0,
   kRows,      ///< m: the same in all tasks of a body, and the rows of the entries that call it
   kColumns,   ///< n or K
-  kOut,       ///< N of a linear, columns of a slice, rows of select_rows
+  kOut,       ///< N of a linear, columns of a slice
   kPadded,    ///< Kp: kColumns rounded up to 32
   kGroups,    ///< kPadded / 32
   kPlanes,    ///< 1 or 2

@@ -8,7 +8,6 @@
 
 #include "kernels/reference/concat.h"
 #include "kernels/reference/copy.h"
-#include "kernels/reference/select_rows.h"
 #include "kernels/reference/slice.h"
 
 namespace firn::reference {
@@ -31,22 +30,6 @@ TEST(ConcatTest, InvertsSlice) {
   std::vector<float> out(8, -1);
   concat({.a = {a.data(), 2, 2, 2}, .b = {b.data(), 2, 1, 1}, .out = {out.data(), 2, 3, 4}});
   EXPECT_THAT(out, ElementsAre(0, 1, 2, -1, 10, 11, 12, -1));
-}
-
-TEST(SelectRowsTest, MayRepeatAndReorder) {
-  const std::vector<float> in{0, 1, 10, 11, 20, 21};
-  const std::vector<int32_t> rows{2, 0, 2};
-  std::vector<float> out(6);
-  selectRows({.in = {in.data(), 3, 2, 2}, .rows = rows.data(), .out = {out.data(), 3, 2, 2}});
-  EXPECT_THAT(out, ElementsAre(20, 21, 0, 1, 20, 21));
-}
-
-TEST(SelectRowsTest, RowsOutsideAreZeros) {
-  const std::vector<float> in{0, 1, 10, 11};
-  const std::vector<int32_t> rows{-1, 1, 2, INT32_MIN, INT32_MAX};
-  std::vector<float> out(15, -1);
-  selectRows({.in = {in.data(), 2, 2, 2}, .rows = rows.data(), .out = {out.data(), 5, 2, 3}});
-  EXPECT_THAT(out, ElementsAre(0, 0, -1, 10, 11, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1));
 }
 
 TEST(CopyTest, KeepsEveryBit) {

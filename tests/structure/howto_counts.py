@@ -81,8 +81,8 @@ class HowTo(unittest.TestCase):
         names = set(re.findall(r'"ref\.(\w+)"', pages.read("blob/task_op.cc")))
         paths = table_paths(OPS, "New files") + table_paths(OPS, "Lines elsewhere")
         self.assertGreaterEqual(len(paths), 13)
-        # copy is a task without an op, and no entry has the row numbers that select_rows wants.
-        for name in names - {"copy", "select_rows"}:
+        # copy is a task without an op.
+        for name in names - {"copy"}:
             # No cpu kernel, pass or importer speaks of softcap: for it the list is complete.
             self.assert_tables(paths, name, word(name), exact=name == "softcap")
 

@@ -16,7 +16,6 @@
 #include "kernels/reference/rms_norm.h"
 #include "kernels/reference/rope.h"
 #include "kernels/reference/scale.h"
-#include "kernels/reference/select_rows.h"
 #include "kernels/reference/silu.h"
 #include "kernels/reference/slice.h"
 #include "kernels/reference/softcap.h"
@@ -249,11 +248,6 @@ void runConcat(const Task& task, const CallFrame& frame) {
   ref::concat({.a = input(task, frame, 0), .b = input(task, frame, 1), .out = output(task, frame, 2)});
 }
 
-void runSelectRows(const Task& task, const CallFrame& frame) {
-  ref::selectRows(
-      {.in = input(task, frame, 0), .rows = task.at<const int32_t>(frame, 1), .out = output(task, frame, 2)});
-}
-
 void runCopy(const Task& task, const CallFrame& frame) {
   ref::copy({.in = input(task, frame, 0), .out = output(task, frame, 1)});
 }
@@ -277,7 +271,6 @@ TaskFunction findReferenceTask(blob::TaskOp op) {
     case blob::TaskOp::kRefSoftcap: return runSoftcap;
     case blob::TaskOp::kRefSlice: return runSlice;
     case blob::TaskOp::kRefConcat: return runConcat;
-    case blob::TaskOp::kRefSelectRows: return runSelectRows;
     case blob::TaskOp::kRefCopy: return runCopy;
     default: return nullptr;
   }
