@@ -41,15 +41,19 @@ class EngineFake : public TextEngine {
   }
 
   Result<std::span<const float>> decode(int32_t id) override {
-    if (tokens_.size() >= limits_.kvRows) {
-      return resourceExhausted("all " + std::to_string(limits_.kvRows) + " rows are in use");
-    }
     FIRN_RETURN_IF_ERROR(checkIds(std::span(&id, 1)));
+    if (tokens_.size() >= limits_.kvRows) {
+      if (!limits_.isEndless) {
+        return resourceExhausted("all " + std::to_string(limits_.kvRows) + " rows are in use");
+      }
+      // Room for a while, as a context shift makes it.
+      tokens_.erase(tokens_.begin(), tokens_.begin() + std::max<ptrdiff_t>(1, limits_.kvRows / 4));
+    }
     tokens_.push_back(id);
     return logits();
   }
 
-  /// Every token run so far.
+  /// The tokens whose rows are in use.
   const std::vector<int32_t>& tokens() const { return tokens_; }
 
  private:

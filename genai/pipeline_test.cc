@@ -157,6 +157,33 @@ TEST_F(Pipeline, logitsThatAreNoNumbersAreNamedWithTheirPlace) {
   }
 }
 
+TEST_F(Pipeline, anEndlessEngineIsAskedForAllThatIsWanted) {
+  for (const bool isEndless : {false, true}) {
+    EngineLimits limits = kLimits;
+    limits.isEndless = isEndless;
+    EngineFake engine(limits, [](std::span<const int32_t>) { return 7; });
+    const auto result = generate(engine, &tokenizer, prompt(256), {.maxTokens = 1000});
+    ASSERT_TRUE(result.isOk()) << result.status().toString();
+    EXPECT_EQ(result->tokens.size(), isEndless ? 1000U : limits.kvRows - 256 + 1);
+    EXPECT_EQ(result->finishReason, FinishReason::kLength);
+    EXPECT_LE(engine.position(), limits.kvRows);
+  }
+}
+
+TEST_F(Pipeline, cachedTokensAreThoseOfTheCommonPrefix) {
+  EngineFake engine = scripted({7, 8}, 3);
+  const auto cached = [&](std::vector<int32_t> ids) {
+    const auto result = generate(engine, &tokenizer, ids, {.maxTokens = 1});
+    EXPECT_TRUE(result.isOk()) << result.status().toString();
+    return result ? result->cachedTokens : UINT64_MAX;
+  };
+  EXPECT_EQ(cached({1, 2, 3}), 0U) << "a new engine has none";
+  EXPECT_EQ(cached({1, 2, 3}), 2U) << "the last is always computed";
+  EXPECT_EQ(cached({1, 2, 3, 4}), 3U);
+  EXPECT_EQ(cached({1, 9, 3, 4}), 1U);
+  EXPECT_EQ(cached({5}), 0U);
+}
+
 /// Gives up in the middle of every prompt, as an engine does that is told to; `why` is set before.
 class EngineThatStops : public EngineFake {
  public:

@@ -83,7 +83,6 @@ class GgufStrings {
   GgufStrings(std::span<const std::byte> payload, uint64_t count) : payload_(payload), count_(count) {}
 
   uint64_t size() const { return count_; }
-  uint64_t bytes() const { return payload_.size(); }  ///< with the 8-byte lengths
   Iterator begin() const { return Iterator(payload_.data()); }
   Iterator end() const { return Iterator(payload_.data() + payload_.size()); }
 

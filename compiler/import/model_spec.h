@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/mapped_file.h"
 #include "blob/layout.h"
 
 namespace firn::import {

@@ -98,9 +98,11 @@ Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec,
   for (size_t i = 0; i < frequencies.freqs.size(); ++i) {
     const float frequency = frequencies.freqs[i];
     if (frequency >= 0 && frequency <= kMostRopeFrequency) continue;
-    return keys.corruptKey("rope.freq_base", "with the scaling and tensor 'rope_freqs.weight' gives frequency " +
-                                                 std::to_string(frequency) + " at index " + std::to_string(i) +
-                                                 ", expected 0 to 1000000");
+    const std::string found =
+        "frequency " + std::to_string(frequency) + " at index " + std::to_string(i) + ", expected 0 to 1000000";
+    if (divisors.empty()) return keys.corruptKey("rope.freq_base", "with the scaling gives " + found);
+    return corrupt(weights.path() + ": tensor 'rope_freqs.weight' has " + std::to_string(divisors[i]) +
+                   ", which gives " + found);
   }
   RopeSpec out;
   out.dims = rope.dims;

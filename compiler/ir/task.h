@@ -25,7 +25,7 @@ std::optional<blob::Space> spaceFromName(llvm::StringRef name);
 llvm::StringRef symbolName(blob::SymbolKind kind);
 std::optional<blob::SymbolKind> symbolFromName(llvm::StringRef name);
 
-/// "prefill", "generate", "head".
+/// "prefill", "generate", "head", "batch".
 llvm::StringRef entryKindName(blob::EntryKind kind);
 std::optional<blob::EntryKind> entryKindFromName(llvm::StringRef name);
 

@@ -34,8 +34,6 @@ class StreamDecoder {
 
   /// The text that `id` completes. Fails with out_of_range for an id that is no token.
   Result<std::string> push(int32_t id);
-  /// Ends the text: an incomplete character is dropped.
-  void finish() { stream_.reset(); }
 
  private:
   const Tokenizer* tokenizer_;
