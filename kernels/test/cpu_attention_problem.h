@@ -1,4 +1,5 @@
-// A cache, queries and a mask made up for tests of cpu.attention, and what exact arithmetic makes of them.
+// A cache, queries and a mask made up for tests of attention, cpu and reference, and what exact arithmetic makes of
+// them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 #include "base/row_i8.h"
+#include "kernels/reference/attention.h"
 #include "kernels/test/cpu_test_data.h"
 
 namespace firn::cpu::test {
@@ -165,42 +167,100 @@ class Problem {
   void expectNear(const Range& range, const std::vector<float>& out) const {
     for (uint32_t i = 0; i < range.rows; ++i) {
       for (uint32_t h = 0; h < heads_; ++h) {
-        const std::vector<double> exact = exactRow(range.row0 + i, h, range.context);
+        const Exact exact = exactRow(range.row0 + i, h, range.context);
         for (uint32_t d = 0; d < headDim_; ++d) {
-          ASSERT_NEAR(out[(size_t{i} * heads_ + h) * headDim_ + d], exact[d], 4e-5) << "row " << i << " head " << h;
+          const double bound = exact.relative * exact.magnitudes[d];
+          ASSERT_NEAR(out[(size_t{i} * heads_ + h) * headDim_ + d], exact.values[d], bound)
+              << "row " << i << " head " << h;
         }
       }
     }
   }
 
+  /// What the reference kernel makes of all heads of a range: the other implementation of the op.
+  std::vector<float> runReference(const Range& range) const {
+    std::vector<float> keys;
+    std::vector<float> values;
+    for (size_t at = 0; at < size_t{kvHeads_} * kCacheRows; ++at) {
+      for (uint32_t d = 0; d < headDim_; ++d) {
+        const double turned = turnedBias(at / kCacheRows, static_cast<uint32_t>(at % kCacheRows), d);
+        keys.push_back(static_cast<float>(k_.value(at, d) + turned));
+        values.push_back(static_cast<float>(v_.value(at, d)));
+      }
+    }
+    const size_t rowFloats = size_t{heads_} * headDim_;
+    const auto cache = [&](const std::vector<float>& floats) {
+      return reference::ConstHeads{floats.data(), kCacheRows, kvHeads_,
+                                   headDim_,      headDim_,   uint64_t{kCacheRows} * headDim_};
+    };
+    std::vector<float> out(range.rows * rowFloats, kNan);
+    reference::attention(
+        {.query = {q_.data() + range.row0 * rowFloats, range.rows, heads_, headDim_, rowFloats, headDim_},
+         .keys = cache(keys),
+         .values = cache(values),
+         .mask = mask_.data(),
+         .context = range.context,
+         .row0 = range.row0,
+         .window = window_,
+         .scale = kScale,
+         .out = {out.data(), range.rows, heads_, headDim_, rowFloats, headDim_}});
+    return out;
+  }
+
  private:
   static constexpr float kScale = 0.17F;
 
-  std::vector<double> exactRow(uint32_t row, uint32_t head, uint32_t context) const {
+  /// A row of one head, and how far fp32 may be from it: |error| <= relative * sum of |weight * value|. A score has
+  /// headDim / 16 + 5 roundings of the dot product in 16 lanes, up to 5 where a key is scale * code plus a turned bias,
+  /// the product with the scale, and the difference to the largest; an error e of a score is one of e, relative, of its
+  /// exponential, which the own exp rounds by 2 more (docs/arithmetic.md). It stands in numerator and denominator. Each
+  /// of their sums has at most a rounding for each row that is seen, and 4 to bring blocks to one maximum.
+  struct Exact {
+    std::vector<double> values;
+    std::vector<double> magnitudes;
+    double relative = 0;
+  };
+
+  Exact exactRow(uint32_t row, uint32_t head, uint32_t context) const {
     const size_t kvHead = head / (heads_ / kvHeads_);
     std::vector<double> scores(kCacheRows, -INFINITY);
     double max = -INFINITY;
+    double largest = 0;  // of the scores, every product counted with its magnitude
+    uint32_t seen = 0;
     for (uint32_t r = 0; r < std::min(context, row + 1); ++r) {
       if (mask_[r] == 0 || (window_ > 0 && row - r >= window_)) continue;
       double dot = 0;
+      double magnitude = 0;
       for (uint32_t d = 0; d < headDim_; ++d) {
-        dot += q_[(size_t{row} * heads_ + head) * headDim_ + d] *
-               (k_.value(kvHead * kCacheRows + r, d) + turnedBias(kvHead, r, d));
+        const double q = q_[(size_t{row} * heads_ + head) * headDim_ + d];
+        const double key = k_.value(kvHead * kCacheRows + r, d);
+        const double bias = turnedBias(kvHead, r, d);
+        dot += q * (key + bias);
+        magnitude += std::fabs(q) * (std::fabs(key) + 2 * std::fabs(bias));
       }
       scores[r] = dot * kScale;
       max = std::max(max, scores[r]);
+      largest = std::max(largest, magnitude * kScale);
+      ++seen;
     }
-    std::vector<double> out(headDim_, 0);
-    if (max == -INFINITY) return out;
+    Exact exact{std::vector<double>(headDim_, 0), std::vector<double>(headDim_, 0), 0};
+    if (max == -INFINITY) return exact;
+    const double scoreError = (headDim_ / 16.0 + 5 + 5 + 2) * largest + 2 * largest;
+    exact.relative = 1.01 * kRoundoff * (2 * (scoreError + 2) + 2 * (seen + 4));
     double total = 0;
     for (uint32_t r = 0; r < kCacheRows; ++r) {
       if (scores[r] == -INFINITY) continue;
       const double weight = std::exp(scores[r] - max);
       total += weight;
-      for (uint32_t d = 0; d < headDim_; ++d) out[d] += weight * v_.value(kvHead * kCacheRows + r, d);
+      for (uint32_t d = 0; d < headDim_; ++d) {
+        const double product = weight * v_.value(kvHead * kCacheRows + r, d);
+        exact.values[d] += product;
+        exact.magnitudes[d] += std::fabs(product);
+      }
     }
-    for (double& value : out) value /= total;
-    return out;
+    for (double& value : exact.values) value /= total;
+    for (double& value : exact.magnitudes) value /= total;
+    return exact;
   }
 
   /// Element d of the bias of a KV head, turned to position r.

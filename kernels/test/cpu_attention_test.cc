@@ -37,6 +37,7 @@ TEST_P(Attention, NearExactAndSameBitsOnEverySet) {
     const Problem::Range range{row0, rows, Problem::kCacheRows};
     const std::vector<float> portable = problem.run(InstructionSet::kPortable, range);
     problem.expectNear(range, portable);
+    problem.expectNear(range, problem.runReference(range));
     for (const InstructionSet isa : supportedSets()) {
       ASSERT_EQ(firstDifference(portable, problem.run(isa, range)), -1) << instructionSetName(isa) << " row0 " << row0;
     }
@@ -120,6 +121,7 @@ TEST_P(Attention, WindowsNearExactAndSameBitsHoweverTheyAreCut) {
     const Problem::Range whole{0, 130, 192};
     const std::vector<float> all = problem.run(InstructionSet::kPortable, whole);
     problem.expectNear(whole, all);
+    problem.expectNear(whole, problem.runReference(whole));
     for (const InstructionSet isa : supportedSets()) {
       uint32_t first = 0;
       for (const uint32_t count : {1U, 15U, 16U, 33U, 1U, 64U}) {
@@ -163,6 +165,7 @@ TEST_P(Attention, OneVisibleRowGivesItsValuesAndNoneGivesZeros) {
   }
   problem.mask()[70] = 1;
   const Problem::Range range{100, 3, 128};
+  problem.expectNear(range, problem.runReference(range));
   for (const InstructionSet isa : supportedSets()) problem.expectNear(range, problem.run(isa, range));
 }
 

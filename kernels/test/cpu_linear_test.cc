@@ -1,5 +1,5 @@
-// cpu.linear_i8 and cpu.linear_f32: a double-precision oracle with computed bounds, and the same bits for every
-// instruction set, number of rows and split.
+// linear of reference and cpu (linear_i8 and linear_f32): one double-precision oracle with computed bounds, and on cpu
+// the same bits for every instruction set, number of rows and split.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/quant/panel.h"
+#include "kernels/reference/linear.h"
 #include "kernels/test/cpu_test_data.h"
 
 namespace firn::cpu::test {
@@ -73,10 +74,25 @@ class Linear {
     return codes;
   }
 
-  /// Checks every output against exact sums, for the inputs as quantized and as given.
-  void expectWithinBounds(const std::vector<float>& out) const {
-    const CodeStorage codes = shape_.planes == 0 ? CodeStorage(0, 0, 1) : quantized(InstructionSet::kPortable);
-    const double maxCode = shape_.planes == 1 ? kMaxCode1 : kMaxCode2;
+  /// What the reference kernel makes of the same weights, as fp32: the other implementation of the op.
+  std::vector<float> runReference() const {
+    const reference::WeightView weight{DType::kF32, std::as_bytes(std::span(weight_.values)).data(), shape_.outputs,
+                                       shape_.columns, shape_.columns};
+    const reference::WeightView bias{DType::kF32, std::as_bytes(std::span(bias_)).data(), 1, shape_.outputs,
+                                     shape_.outputs};
+    std::vector<float> out(size_t{shape_.rows} * shape_.outputs, kNan);
+    reference::linear({.in = {x_.data(), shape_.rows, shape_.columns, shape_.columns},
+                       .weight = weight,
+                       .bias = bias,
+                       .out = {out.data(), shape_.rows, shape_.outputs, shape_.outputs}});
+    return out;
+  }
+
+  void expectWithinBounds(const std::vector<float>& out) const { expectWithinBounds(out, shape_.planes); }
+  /// Checks every output against exact sums, for the inputs as quantized to `planes` (0: not) and as given.
+  void expectWithinBounds(const std::vector<float>& out, uint32_t planes) const {
+    const CodeStorage codes = planes == 0 ? CodeStorage(0, 0, 1) : quantized(InstructionSet::kPortable);
+    const double maxCode = planes == 1 ? kMaxCode1 : kMaxCode2;
     for (uint32_t i = 0; i < shape_.rows; ++i) {
       for (uint32_t n = 0; n < shape_.outputs; ++n) {
         const float* w = weight_.values.data() + size_t{n} * shape_.columns;
@@ -87,7 +103,7 @@ class Linear {
         for (uint32_t k = 0; k < shape_.columns; ++k) {
           const double x = x_[size_t{i} * shape_.columns + k];
           exact += w[k] * x;
-          if (shape_.planes == 0) {
+          if (planes == 0) {
             magnitude += std::fabs(w[k] * x);
             continue;
           }
@@ -97,10 +113,10 @@ class Linear {
           inputError += std::fabs(w[k]) * (scale * (0.5 + 3 * maxCode * kRoundoff) + kMinGroupMagnitude);
           magnitude += weight_.magnitudes[size_t{n} * shape_.columns + k] * std::fabs(codes.value(i, k));
         }
-        const double steps = shape_.planes == 0 ? shape_.columns + 1 : 2.0 * shape_.columns / 32 + 4;
+        const double steps = planes == 0 ? shape_.columns + 1 : 2.0 * shape_.columns / 32 + 4;
         const double rounding = 1.01 * steps * kRoundoff * magnitude + 1e-40;
         const double result = out[size_t{i} * shape_.outputs + n];
-        if (shape_.planes != 0) {
+        if (planes != 0) {
           ASSERT_NEAR(result, coded, rounding) << "row " << i << " output " << n;
         }
         ASSERT_NEAR(result, exact, rounding + inputError) << "row " << i << " output " << n;
@@ -166,6 +182,7 @@ TEST_P(LinearTest, WithinBoundsAndSameBitsEverywhere) {
         const Linear linear(shaped(rows, outputs, columns), ++seed);
         const std::vector<float> portable = linear.run(InstructionSet::kPortable, 0, rows);
         linear.expectWithinBounds(portable);
+        linear.expectWithinBounds(linear.runReference(), 0);
         if (HasFatalFailure()) return;
         for (const InstructionSet isa : supportedSets()) {
           const std::vector<float> all = linear.run(isa, 0, rows);
@@ -216,6 +233,7 @@ TEST_P(LinearTest, ABadRowTouchesNoOther) {
 
 TEST_P(LinearTest, ZeroColumnsGiveTheBias) {
   const Linear linear(shaped(3, 20, 0), 2);
+  linear.expectWithinBounds(linear.runReference(), 0);
   for (const InstructionSet isa : supportedSets()) linear.expectWithinBounds(linear.run(isa, 0, 3));
 }
 

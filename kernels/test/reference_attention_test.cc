@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -63,23 +64,49 @@ struct Fixture {
     return out;
   }
 
-  /// The definition, in double, with every sum written out.
-  std::vector<double> expected(float scale = 0.5F) const {
-    std::vector<double> out(q.size(), 0.0);
+  /// A value and how far fp32 may be from it.
+  struct Expected {
+    double value = 0;
+    double bound = 0;
+  };
+
+  /// The definition, in double, with every sum written out. A score has headDim / 16 + 5 roundings of the dot product,
+  /// one of the scale and one of the difference to the largest; an error e of a score is one of e, relative, of its
+  /// exponential, which rounds by 2 more. It stands in numerator and denominator, whose sums have a rounding or two for
+  /// each row that is seen.
+  std::vector<Expected> expected(float scale = 0.5F) const {
+    std::vector<Expected> out(q.size());
     for (uint64_t i = 0; i < queries; ++i) {
       for (uint64_t h = 0; h < heads; ++h) {
         const uint64_t base = h / (heads / kvHeads) * cacheRows * headDim;
         const uint64_t at = (i * heads + h) * headDim;
         double total = 0;
+        double largest = 0;  // of the scores, every product counted with its magnitude
+        double seen = 0;
         for (uint64_t r = 0; r < context && r <= row0 + i; ++r) {
           if (mask[r] == 0 || (window > 0 && row0 + i - r >= window)) continue;
           double score = 0;
-          for (uint64_t d = 0; d < headDim; ++d) score += static_cast<double>(q[at + d]) * k[base + r * headDim + d];
+          double magnitude = 0;
+          for (uint64_t d = 0; d < headDim; ++d) {
+            const double product = static_cast<double>(q[at + d]) * k[base + r * headDim + d];
+            score += product;
+            magnitude += std::fabs(product);
+          }
           const double weight = std::exp(score * scale);
           total += weight;
-          for (uint64_t d = 0; d < headDim; ++d) out[at + d] += weight * v[base + r * headDim + d];
+          largest = std::max(largest, magnitude * scale);
+          ++seen;
+          for (uint64_t d = 0; d < headDim; ++d) {
+            out[at + d].value += weight * v[base + r * headDim + d];
+            out[at + d].bound += std::fabs(weight * v[base + r * headDim + d]);
+          }
         }
-        for (uint64_t d = 0; d < headDim && total > 0; ++d) out[at + d] /= total;
+        const double scoreError = (static_cast<double>(headDim) / 16 + 5 + 1 + 2) * largest;
+        const double relative = 1.01 * 0x1p-24 * (2 * (scoreError + 2) + 3 * seen + 1);
+        for (uint64_t d = 0; d < headDim && total > 0; ++d) {
+          out[at + d].value /= total;
+          out[at + d].bound *= relative / total;
+        }
       }
     }
     return out;
@@ -87,8 +114,8 @@ struct Fixture {
 
   void expectAgreement() const {
     const std::vector<float> got = run();
-    const std::vector<double> want = expected();
-    for (uint64_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << "element " << i;
+    const std::vector<Expected> want = expected();
+    for (uint64_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i].value, want[i].bound) << "element " << i;
   }
 
   /// Puts poison in every row of K and V that `visible` does not name.
