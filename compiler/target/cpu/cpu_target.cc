@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "compiler/target/cpu/activations.h"
-#include "compiler/target/cpu/lane_split.h"
+#include "compiler/target/cpu/attention.h"
 #include "compiler/target/cpu/linear.h"
-#include "compiler/target/key_bias.h"
-#include "kernels/cpu/kernels.h"
+#include "compiler/target/cpu/residual.h"
 
 namespace firn::target {
 namespace {
@@ -66,124 +65,6 @@ mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
-mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op) {
-  auto rope = llvm::cast<graph::RopeOp>(op);
-  ValueState* in = body.find(rope.getInput());
-  auto freqs = body.weight(op, rope.getFreqsAttr());
-  if (mlir::failed(freqs)) return mlir::failure();
-  if (in == nullptr || in->form != Form::kSplit || !rope.getInput().hasOneUse()) {
-    return op->emitOpError() << "rotates in place, so it must be the only reader of heads split among lanes";
-  }
-  int64_t headDim = llvm::cast<mlir::RankedTensorType>(rope.getType()).getDimSize(1) / rope.getHeads();
-  Tensor table = body.ropeTable(*freqs, rope.getMagnitude().convertToFloat());
-  Tensor positions = body.find(rope.getPositions())->lanes[0];
-  for (int lane = 0; lane < body.lanes(); ++lane) {
-    auto index = static_cast<size_t>(lane);
-    if (in->ranges[index].count == 0) continue;
-    body.run(lane, "cpu.rope", "rope", {in->lanes[index].heads(headDim), positions, table},
-             {body.integer(static_cast<int64_t>(rope.getPairing())), body.integer(rope.getDims())});
-  }
-  body.set(rope.getResult(), ValueState(*in));
-  return mlir::success();
-}
-
-mlir::LogicalResult lowerCacheUpdate(BodyLowering& body, mlir::Operation* op) {
-  auto update = llvm::cast<graph::CacheUpdateOp>(op);
-  ValueState* in = body.find(update.getInput());
-  ValueState* cache = body.find(update.getCache());
-  if (in == nullptr || in->form != Form::kSplit || cache == nullptr) {
-    return op->emitOpError() << "writes heads that are not split among lanes";
-  }
-  int64_t headDim = body.shape().card.headDim;
-  for (int lane = 0; lane < body.lanes(); ++lane) {
-    auto index = static_cast<size_t>(lane);
-    Range heads = {in->ranges[index].first / headDim, in->ranges[index].count / headDim};
-    if (heads.count == 0) continue;
-    llvm::SmallVector<Tensor> operands = {in->lanes[index].heads(headDim),
-                                          cache->cache.slice(heads.first, heads.count)};
-    if (cache->scales) operands.push_back(cache->scales->slice(heads.first, heads.count));
-    body.run(lane, "cpu.kv_write", "kv_write", operands);
-  }
-  ValueState written = *cache;
-  written.writtenSegment = body.segment();
-  body.set(update.getResult(), written);
-  return mlir::success();
-}
-
-/// What the attention over an i8 cache names besides the rest: scales, and the bias of the keys.
-struct I8Operands {
-  llvm::SmallVector<Tensor> tensors;
-  llvm::SmallVector<mlir::Attribute> attrs;
-};
-
-mlir::FailureOr<I8Operands> i8Operands(BodyLowering& body, graph::AttentionOp attention, int lane, Range kvHeads) {
-  I8Operands result;
-  for (mlir::Value cache : {attention.getKeys(), attention.getValues()}) {
-    result.tensors.push_back(body.find(cache)->scales->slice(kvHeads.first, kvHeads.count));
-  }
-  std::optional<KeyBias> bias = keyBiasOf(body.shape().kvType, attention);
-  if (!bias) return result;
-  auto weight = body.weight(bias->projection, bias->projection.getBiasAttr());
-  auto freqs = body.weight(bias->rope, bias->rope.getFreqsAttr());
-  if (mlir::failed(weight) || mlir::failed(freqs)) return mlir::failure();
-  const int64_t headDim = body.shape().card.headDim;
-  Tensor vector = body.streamed(lane, *weight, "f32", {0, 1}, {kvHeads.first * headDim, kvHeads.count * headDim});
-  vector.dims = {kvHeads.count, headDim};
-  vector.strides = {headDim, 1};
-  result.tensors.push_back(vector);
-  result.tensors.push_back(body.ropeTable(*freqs, bias->rope.getMagnitude().convertToFloat()));
-  result.attrs = {body.integer(static_cast<int64_t>(bias->rope.getPairing())), body.integer(bias->rope.getDims())};
-  return result;
-}
-
-mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
-  auto attention = llvm::cast<graph::AttentionOp>(op);
-  ValueState* query = body.find(attention.getQuery());
-  ValueState* keys = body.find(attention.getKeys());
-  ValueState* values = body.find(attention.getValues());
-  if (query == nullptr || query->form != Form::kSplit || keys == nullptr || values == nullptr) {
-    return op->emitOpError() << "reads heads that are not split among lanes";
-  }
-  if (!attention.getMask()) return op->emitOpError() << "has no mask: run stateless first";
-  body.barrierAfter(keys->writtenSegment);
-  body.barrierAfter(values->writtenSegment);
-  int64_t headDim = body.shape().card.headDim;
-  int64_t group = attention.getHeads() / attention.getKvHeads();
-  Tensor mask = body.find(attention.getMask())->lanes[0];
-  ValueState out;
-  out.form = Form::kSplit;
-  out.ranges = query->ranges;
-  out.lanes.resize(query->lanes.size());
-  for (int lane = 0; lane < body.lanes(); ++lane) {
-    auto index = static_cast<size_t>(lane);
-    Range heads = {query->ranges[index].first / headDim, query->ranges[index].count / headDim};
-    if (heads.count == 0) continue;
-    int64_t firstKv = heads.first / group;
-    int64_t kvHeads = (heads.first + heads.count - 1) / group - firstKv + 1;
-    uint64_t floats = cpu::attentionWorkspaceFloats(static_cast<uint32_t>(body.rows()), static_cast<uint32_t>(group),
-                                                    static_cast<uint32_t>(headDim));
-    Tensor workspace =
-        body.laneBuffer("attention_work", lane, DType::kF32, {std::max<int64_t>(1, static_cast<int64_t>(floats))});
-    const Tensor& q = query->lanes[index];
-    out.lanes[index] = body.laneBuffer("attention", lane, DType::kF32, q.dims);
-    llvm::SmallVector<Tensor> operands = {q.heads(headDim), keys->cache.slice(firstKv, kvHeads),
-                                          values->cache.slice(firstKv, kvHeads), mask, workspace};
-    llvm::SmallVector<mlir::Attribute> attrs = {body.number(attention.getScale().convertToFloat()),
-                                                body.integer(heads.first), body.integer(group),
-                                                body.integer(attention.getWindow())};
-    if (keys->scales) {
-      auto more = i8Operands(body, attention, lane, {firstKv, kvHeads});
-      if (mlir::failed(more)) return mlir::failure();
-      operands.append(more->tensors);
-      attrs.append(more->attrs);
-    }
-    operands.push_back(out.lanes[index].heads(headDim));
-    body.run(lane, "cpu.attention", "attention", operands, attrs);
-  }
-  body.set(attention.getResult(), out);
-  return mlir::success();
-}
-
 /// silu or gelu.
 mlir::LogicalResult lowerActivation(BodyLowering& body, mlir::Operation* op) {
   ValueState state;
@@ -239,85 +120,6 @@ mlir::LogicalResult lowerScale(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
-/// Residual + what every lane has a copy of, at once and in place.
-mlir::LogicalResult addCopies(BodyLowering& body, graph::AddOp add) {
-  ValueState* base = replicate(body, add, add.getLhs());
-  ValueState* other = body.find(add.getRhs());
-  if (base == nullptr) return mlir::failure();
-  if (base->lanes[0].space != blob::Space::kScratch) return add.emitOpError() << "adds to an input of the entry";
-  for (int lane = 0; lane < body.lanes(); ++lane) {
-    auto index = static_cast<size_t>(lane);
-    body.run(lane, "cpu.add_partials", "residual", {base->lanes[index], other->lanes[index].asPartial()});
-  }
-  body.set(add.getResult(), ValueState(*base));
-  return mlir::success();
-}
-
-/// Residual + partial sums: put off until somebody reads it, since that takes a barrier.
-mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) {
-  auto add = llvm::cast<graph::AddOp>(op);
-  mlir::Value residual = add.getLhs();
-  mlir::Value sum = add.getRhs();
-  auto isPartial = [&](mlir::Value value) {
-    ValueState* state = body.find(value);
-    return state != nullptr && state->form == Form::kPartial;
-  };
-  if (isPartial(residual)) std::swap(residual, sum);
-  ValueState* added = body.find(sum);
-  const bool isCopy = added != nullptr && added->form == Form::kReplicated;
-  if ((!isPartial(sum) && !isCopy) || isPartial(residual)) {
-    return op->emitOpError() << "adds what is no residual stream and the output of a linear over split columns, or its "
-                                "norm";
-  }
-  // Every lane adds into its own copy, so the old value must be dead by then.
-  if (lastUser(residual) != op || residual == sum) {
-    return op->emitOpError() << "adds to a residual stream that is still read later";
-  }
-  if (isCopy) return addCopies(body, add);
-  ValueState* base = replicate(body, op, residual);
-  if (base == nullptr) return mlir::failure();
-  if (base->lanes[0].space != blob::Space::kScratch) return op->emitOpError() << "adds to an input of the entry";
-  ValueState state = *body.find(sum);
-  state.form = Form::kSum;
-  state.lanes = base->lanes;
-  body.set(add.getResult(), state);
-  return mlir::success();
-}
-
-/// The residual stream passes between bodies as it is: copies per lane, and maybe partial sums. Their memory is the
-/// group's already: replicate() and lowerLinear() see to it.
-mlir::LogicalResult keepResult(BodyLowering& body, mlir::Value value, unsigned) {
-  ValueState* state = body.find(value);
-  bool passes = state != nullptr && (state->form == Form::kSum || state->form == Form::kReplicated);
-  if (!passes) return mlir::emitError(value.getLoc()) << "a body can only return the residual stream";
-  return mlir::success();
-}
-
-/// Each lane finishes and writes its columns of the hidden rows.
-mlir::LogicalResult storeOutput(BodyLowering& body, mlir::Value value, blob::SymbolKind symbol) {
-  ValueState* state = body.find(value);
-  if (state != nullptr && state->form == Form::kTokens) state = replicate(body, value.getDefiningOp(), value);
-  if (state == nullptr || (state->form != Form::kSum && state->form != Form::kReplicated)) {
-    return mlir::emitError(value.getLoc()) << "an entry can only return the residual stream or logits";
-  }
-  std::string name = task::symbolName(symbol).str();
-  if (state->lanes[0].space == blob::Space::kSymbol && state->lanes[0].base == name) return mlir::success();
-  auto shape = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
-  Tensor out = denseTensor(blob::Space::kSymbol, name, DType::kF32, shape);
-  bool isSum = state->form == Form::kSum;
-  if (isSum) body.barrierAfter(state->writtenSegment);
-  constexpr int64_t kColumnUnit = 16;
-  std::vector<Range> ranges = splitColumns(shape[1], kColumnUnit, body.lanes());
-  for (int lane = 0; lane < body.lanes(); ++lane) {
-    auto [first, count] = ranges[static_cast<size_t>(lane)];
-    if (count == 0) continue;
-    Tensor x = state->lanes[static_cast<size_t>(lane)].columns(first, count);
-    if (isSum) body.run(lane, "cpu.add_partials", "residual", {x, state->partials.columns(first, count)});
-    body.run(lane, "cpu.copy", "hidden", {x, out.columns(first, count)});
-  }
-  return mlir::success();
-}
-
 /// True when `op` is the activation of a gate that is then multiplied: there is one kernel for both.
 bool isGate(mlir::Operation* op) {
   auto gelu = llvm::dyn_cast_or_null<graph::GeluOp>(op);
@@ -357,22 +159,22 @@ const Target& cpuTarget() {
       .kvType = DType::kF16,
       .fixedLanes = 0,
       .costModel = costModel,
-      .keepResult = keepResult,
-      .storeOutput = storeOutput,
+      .keepResult = keepCpuResult,
+      .storeOutput = storeCpuOutput,
       .rules =
           {
               {"graph.embed", {lowerEmbed}},
               {"graph.head", {lowerCpuHead}},
               {"graph.linear", {lowerCpuLinear}},
               {"graph.rms_norm", {lowerRmsNorm}},
-              {"graph.rope", {lowerRope}},
-              {"graph.cache_update", {lowerCacheUpdate}},
-              {"graph.attention", {lowerAttention}},
+              {"graph.rope", {lowerCpuRope}},
+              {"graph.cache_update", {lowerCpuCacheUpdate}},
+              {"graph.attention", {lowerCpuAttention}},
               {"graph.silu", {lowerActivation, whyNoSilu}},
               {"graph.gelu", {lowerActivation, whyNoGelu}},
               {"graph.scale", {lowerScale, whyNoScale}},
               {"graph.mul", {lowerMul, whyNoMul}},
-              {"graph.add", {lowerAdd}},
+              {"graph.add", {lowerCpuAdd}},
           },
   };
   return target;
