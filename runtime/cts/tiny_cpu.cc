@@ -1,11 +1,10 @@
 // The tiny model for the cpu target: heads, FFN columns and vocabulary panels split by lanes, partial sums exchanged.
-#include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "kernels/cpu/kernels.h"
 #include "kernels/quant/panel.h"
-#include "runtime/cts/tiny_model.h"
+#include "runtime/cts/tiny_cpu_scratch.h"
+#include "runtime/cts/tiny_cpu_weights.h"
 
 namespace firn::runtime::cts {
 namespace {
@@ -16,61 +15,6 @@ using blob::SymbolKind;
 using blob::TaskOp;
 using Dims = std::vector<uint32_t>;
 
-// What one lane owns: a range of each split, as first and count.
-struct Share {
-  uint32_t first = 0;
-  uint32_t count = 0;
-};
-
-Share share(uint32_t total, uint32_t lanes, uint32_t lane) {
-  const uint32_t size = total / lanes;
-  return {.first = lane * size, .count = size};
-}
-
-// A quantized activation of `columns` columns.
-struct CodesAt {
-  uint64_t codes, scales, sums;
-};
-
-// Scratch of one lane for m rows.
-struct LaneScratch {
-  uint64_t x, n, q, k, v, a, gate, up, workspace;
-  CodesAt codes;
-};
-
-class Scratch {
- public:
-  Scratch(uint32_t m, uint32_t lanes) : rows(m) {
-    for (uint32_t lane = 0; lane < lanes; ++lane) {
-      LaneScratch s{};
-      for (uint64_t* at : {&s.x, &s.n, &s.q, &s.k, &s.v, &s.a}) *at = floats(uint64_t{m} * kEmbed);
-      for (uint64_t* at : {&s.gate, &s.up}) *at = floats(uint64_t{m} * kFfn);
-      s.workspace = floats(workspaceFloats());
-      s.codes = {.codes = arena.take(uint64_t{2} * m * kFfn),
-                 .scales = floats(uint64_t{m} * kFfn / 32),
-                 .sums = floats(uint64_t{m} * kFfn / 32)};
-      lane_.push_back(s);
-    }
-    partials_ = floats(uint64_t{lanes} * m * kEmbed);
-    ffnPartials_ = floats(uint64_t{lanes} * m * kEmbed);
-  }
-
-  const LaneScratch& lane(uint32_t lane) const { return lane_[lane]; }
-  /// What a lane adds to the residual stream, [m, E]; the lanes' stand one after the other.
-  uint64_t partialOf(uint32_t lane) const { return partials_ + uint64_t{lane} * rows * kEmbed * sizeof(float); }
-  uint64_t ffnPartialOf(uint32_t lane) const { return ffnPartials_ + uint64_t{lane} * rows * kEmbed * sizeof(float); }
-  uint64_t workspaceFloats() const { return cpu::attentionWorkspaceFloats(rows, kHeads / kKvHeads, kHeadDim); }
-
-  uint32_t rows;
-  ScratchArena arena;
-
- private:
-  uint64_t floats(uint64_t count) { return arena.take(count * sizeof(float)); }
-  std::vector<LaneScratch> lane_;
-  uint64_t partials_ = 0;
-  uint64_t ffnPartials_ = 0;
-};
-
 OperandRecord scratch(uint64_t offset, const Dims& dims, DType type = DType::kF32) {
   return blob::stridedOperand(Space::kScratch, type, dims, offset);
 }
@@ -78,7 +22,7 @@ OperandRecord scratch(uint64_t offset, const Dims& dims, DType type = DType::kF3
 class Builder {
  public:
   Builder(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena)
-      : weights_(weights), options_(options), program_(program), arena_(arena) {}
+      : weights_(weights), options_(options), program_(program), packed_(packTinyCpuWeights(weights, options, arena)) {}
 
   void build();
 
@@ -107,9 +51,6 @@ class Builder {
     return blob::stridedOperand(Space::kWeights, DType::kF32, dims, offset);
   }
   OperandRecord headPanels(const Share& rows) const;
-  uint64_t pack(const TinyTensor& tensor, const Share& rows, const Share& columns);
-  void packLayers();
-  void packRopeTable();
 
   uint32_t embedBody(const Scratch& s);
   uint32_t blockBody(const Scratch& s);
@@ -135,11 +76,7 @@ class Builder {
   const TinyWeights& weights_;
   const TinyOptions& options_;
   blob::Program& program_;
-  WeightArena& arena_;
-  uint64_t embedding_ = 0;
-  uint64_t outputNorm_ = 0;
-  uint64_t ropeTable_ = 0;
-  std::vector<std::vector<uint64_t>> layerArgs_;
+  TinyCpuWeights packed_;
 };
 
 std::vector<OperandRecord> Builder::codes(const CodesAt& at, uint32_t m, uint32_t columns) const {
@@ -164,58 +101,7 @@ void Builder::linear(const char* name, const LaneScratch& s, uint64_t in, const 
   task(isQuantized() ? TaskOp::kCpuLinearI8 : TaskOp::kCpuLinearF32, name, std::move(operands));
 }
 
-uint64_t Builder::pack(const TinyTensor& tensor, const Share& rows, const Share& columns) {
-  std::vector<uint32_t> order(rows.count);
-  for (uint32_t i = 0; i < rows.count; ++i) order[i] = rows.first + i;
-  std::vector<std::byte> packed(quant::panelBytes(tensor.type, rows.count, columns.count).value_or(0));
-  const Status status = quant::packPanels({.type = tensor.type,
-                                           .bytes = tensor.bytes,
-                                           .columns = tensor.columns,
-                                           .firstColumn = columns.first,
-                                           .columnCount = columns.count},
-                                          order, packed);
-  return status.isOk() ? arena_.add(packed) : UINT64_MAX;  // which the verifier refuses
-}
-
-void Builder::packLayers() {
-  const uint32_t lanes = options_.lanes;
-  const Share all = {.first = 0, .count = kEmbed};
-  for (uint32_t layer = 0; layer < kLayers; ++layer) {
-    const TinyLayer& t = weights_.layers[layer];
-    std::vector<uint64_t> args = {arena_.add(t.attnNorm.bytes), arena_.add(t.ffnNorm.bytes),
-                                  kvOffset(layer, false, options_.cacheType()),
-                                  kvOffset(layer, true, options_.cacheType())};
-    for (uint32_t lane = 0; lane < lanes; ++lane) {
-      const Share q = share(kHeads * kHeadDim, lanes, lane);
-      const Share kv = share(kKvHeads * kHeadDim, lanes, lane);
-      const Share f = share(kFfn, lanes, lane);
-      for (const uint64_t at : {pack(t.q, q, all), pack(t.k, kv, all), pack(t.v, kv, all), pack(t.o, all, q),
-                                pack(t.gate, f, all), pack(t.up, f, all), pack(t.down, all, f)}) {
-        args.push_back(at);
-      }
-      args.push_back(arena_.add(std::span(t.kBias.bytes).subspan(kv.first * sizeof(float), kv.count * sizeof(float))));
-    }
-    layerArgs_.push_back(args);
-  }
-}
-
-void Builder::packRopeTable() {
-  std::vector<float> table;
-  for (uint32_t position = 0; position < kKvRows; ++position) {
-    for (const float freq : weights_.ropeFreqs) {
-      const double angle = static_cast<float>(position) * freq;
-      table.push_back(static_cast<float>(std::cos(angle)));
-      table.push_back(static_cast<float>(std::sin(angle)));
-    }
-  }
-  ropeTable_ = arena_.add(std::as_bytes(std::span(table)));
-}
-
 void Builder::build() {
-  embedding_ = pack(weights_.embedding, {.first = 0, .count = kVocab}, {.first = 0, .count = kEmbed});
-  outputNorm_ = arena_.add(weights_.outputNorm.bytes);
-  packLayers();
-  packRopeTable();
   for (const uint32_t rows : {1U, kChunks[0], kChunks[1]}) {
     const Scratch s(rows, options_.lanes);
     Bodies bodies{};
@@ -242,7 +128,7 @@ void Builder::build() {
 
 OperandRecord Builder::headPanels(const Share& rows) const {
   const uint64_t panel = quant::panelBytes(weights_.embedding.type, 16, kEmbed).value_or(0);
-  return blob::panelOperand(weights_.embedding.type, rows.count, kEmbed, embedding_ + rows.first / 16 * panel);
+  return blob::panelOperand(weights_.embedding.type, rows.count, kEmbed, packed_.embedding + rows.first / 16 * panel);
 }
 
 OperandRecord Builder::weightParam(uint32_t lane, Param param, uint32_t rows, uint32_t columns) const {
@@ -341,7 +227,7 @@ void Builder::attentionInputs(const Scratch& s, uint32_t lane) {
   linear("attn_v", at, at.n, weightParam(lane, kV, kvHeads.count * kHeadDim, kEmbed),
          scratch(at.v, {m, kvHeads.count * kHeadDim}));
   const OperandRecord positions = blob::symbolOperand(SymbolKind::kPositions, DType::kI32, Dims{m});
-  const OperandRecord table = fixed({kKvRows, kHeadDim / 2, 2}, ropeTable_);
+  const OperandRecord table = fixed({kKvRows, kHeadDim / 2, 2}, packed_.ropeTable);
   task(TaskOp::kCpuRope, "rope_q", {scratch(at.q, {m, heads.count, kHeadDim}), positions, table}, {0, kHeadDim});
   task(TaskOp::kCpuRope, "rope_k", {scratch(at.k, {m, kvHeads.count, kHeadDim}), positions, table}, {0, kHeadDim});
   write("write_k", scratch(at.k, {m, kvHeads.count, kHeadDim}), false, kvHeads);
@@ -362,7 +248,7 @@ void Builder::attentionOutputs(const Scratch& s, uint32_t lane) {
   }
   if (addsBiasToKeys()) {
     operands.push_back(keyBias(lane, {kvHeads.count, kHeadDim}));
-    operands.push_back(fixed({kKvRows, kHeadDim / 2, 2}, ropeTable_));
+    operands.push_back(fixed({kKvRows, kHeadDim / 2, 2}, packed_.ropeTable));
     attrs.insert(attrs.end(), {0, kHeadDim});
   }
   operands.push_back(scratch(at.a, {m, heads.count, kHeadDim}));
@@ -411,7 +297,7 @@ uint32_t Builder::headBody(const Scratch& s, bool readsHidden) {
     const LaneScratch& at = s.lane(lane);
     program_.beginLane();
     norm("output_norm", readsHidden ? blob::symbolOperand(SymbolKind::kHidden, DType::kF32, dims) : scratch(at.x, dims),
-         fixed({kEmbed}, outputNorm_), scratch(at.n, dims));
+         fixed({kEmbed}, packed_.outputNorm), scratch(at.n, dims));
     quantize("head_in", at.codes, at.n, s.rows, kEmbed);
     OperandRecord logits =
         blob::stridedOperand(Space::kSymbol, DType::kF32, Dims{s.rows, rows.count}, rows.first * sizeof(float));
@@ -430,7 +316,7 @@ void Builder::addEntry(blob::EntryKind kind, uint32_t context, const Scratch& s,
   program_.addStandardSymbols();
   if (kind != blob::EntryKind::kHead) {
     program_.addCall(bodies.embed, blob::kNoLayer, {});
-    for (uint32_t layer = 0; layer < kLayers; ++layer) program_.addCall(bodies.block, layer, layerArgs_[layer]);
+    for (uint32_t layer = 0; layer < kLayers; ++layer) program_.addCall(bodies.block, layer, packed_.layerArgs[layer]);
   }
   program_.addCall(bodies.last, blob::kNoLayer, {});
 }
