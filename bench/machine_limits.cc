@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include "base/memory_read.h"
+
 namespace firn::bench {
 namespace {
 
@@ -36,29 +38,9 @@ __attribute__((target("avx2"))) void dots256() {
   for (const __m256i& a : acc) sink = sink + static_cast<uint64_t>(_mm256_extract_epi32(a, 0));
 }
 
-__attribute__((target("avx512f"))) uint64_t readWide(const uint64_t* p, size_t words) {
-  const size_t quarter = words / 4;
-  __m512i acc[4] = {};
-  for (size_t i = 0; i + 8 <= quarter; i += 8) {
-    for (size_t s = 0; s < 4; ++s) acc[s] = _mm512_xor_si512(acc[s], _mm512_loadu_si512(p + s * quarter + i));
-  }
-  uint64_t result = 0;
-  for (const __m512i& a : acc) result ^= static_cast<uint64_t>(_mm512_reduce_add_epi64(a));
-  return result;
-}
-
 bool hasVnni() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni"); }
 
 #endif
-
-uint64_t readPlain(const uint64_t* p, size_t words) {
-  const size_t quarter = words / 4;
-  uint64_t acc[4] = {};
-  for (size_t i = 0; i < quarter; ++i) {
-    for (size_t s = 0; s < 4; ++s) acc[s] ^= p[s * quarter + i];
-  }
-  return acc[0] ^ acc[1] ^ acc[2] ^ acc[3];
-}
 
 void dotsPlain() {
   int32_t acc[64] = {};
@@ -78,14 +60,7 @@ ReadBuffer::ReadBuffer(size_t bytesPerThread, int threads) : words_(bytesPerThre
 }
 
 void ReadBuffer::read(int t) const {
-  const uint64_t* p = data_[static_cast<size_t>(t)].get();
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f")) {
-    sink = readWide(p, words_);
-    return;
-  }
-#endif
-  sink = readPlain(p, words_);
+  sink = readMemory(data_[static_cast<size_t>(t)].get(), words_);
 }
 
 void runInt8Peak() {
