@@ -43,8 +43,10 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& b
     for (const blob::SymbolRecord& symbol : blob.symbolsOf(*entry.record)) {
       entry.symbols[static_cast<uint32_t>(symbol.kind)].record = &symbol;
     }
-    if (table != nullptr) program->resolveCalls(entry);
   }
+  if (table == nullptr) return program;
+  FIRN_RETURN_IF_ERROR(program->checkBases());
+  for (Entry& entry : program->entries_) program->resolveCalls(entry);
   return program;
 }
 
@@ -89,13 +91,24 @@ Status LoadedProgram::resolveTasks(const TaskTable& table) {
   return Status::ok();
 }
 
+uint64_t LoadedProgram::basesOf(const Entry& entry, std::span<const blob::CallRecord> calls) {
+  uint64_t count = 0;
+  for (const blob::CallRecord& call : calls) count += uint64_t{entry.caches()} * (kFirstParamBase + call.argCount);
+  return count;
+}
+
+Status LoadedProgram::checkBases() const {
+  uint64_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += basesOf(entry, blob_->callsOf(*entry.record)) * sizeof(std::byte*);
+  if (bytes <= kMostBaseBytes) return Status::ok();
+  return resourceExhausted(blob_->path() + ": the addresses of its " + std::to_string(blob_->calls().size()) +
+                           " calls take " + std::to_string(bytes) + " bytes, the limit is " +
+                           std::to_string(kMostBaseBytes) + "; compile it with fewer batches or contexts");
+}
+
 void LoadedProgram::resolveCalls(Entry& entry) {
   const std::span<const blob::CallRecord> records = blob_->callsOf(*entry.record);
-  size_t baseCount = 0;
-  for (const blob::CallRecord& record : records) {
-    baseCount += size_t{entry.caches()} * (kFirstParamBase + record.argCount);
-  }
-  entry.bases.assign(baseCount, nullptr);
+  entry.bases.assign(basesOf(entry, records), nullptr);
   entry.calls.reserve(records.size());
   std::byte** bases = entry.bases.data();
   std::byte* const weights = weightsOf(*blob_);

@@ -116,6 +116,10 @@ struct Entry {
   const BoundSymbol& symbol(blob::SymbolKind kind) const { return symbols[static_cast<uint32_t>(kind)]; }
 };
 
+/// Room for the bases of all calls. A batch has a list for each of its rows, 1200 bytes for a call of 16 bytes in the
+/// file, so that a file could ask for seventy times its size; a model of 128 layers with 64 batch entries takes 10 MB.
+inline constexpr uint64_t kMostBaseBytes = 256 << 20;
+
 /// How a device turns tasks into code.
 struct TaskTable {
   std::string_view device;                          ///< for messages
@@ -130,7 +134,7 @@ class LoadedProgram {
  public:
   /// Resolves all tables and takes the scratch; weights are not touched. A null `table` makes a program without tasks,
   /// for devices that run none. Errors: unsupported (an op the device lacks), corrupt (what TaskTable::check
-  /// finds), resource_exhausted.
+  /// finds), resource_exhausted (memory, or more than kMostBaseBytes for calls).
   static Result<std::unique_ptr<LoadedProgram>> create(const blob::Blob& blob, const TaskTable* table);
 
   const blob::Blob& blob() const { return *blob_; }
@@ -149,7 +153,10 @@ class LoadedProgram {
  private:
   LoadedProgram() = default;
   Status resolveTasks(const TaskTable& table);
+  /// resource_exhausted: the calls of all entries need more than kMostBaseBytes.
+  Status checkBases() const;
   void resolveCalls(Entry& entry);
+  static uint64_t basesOf(const Entry& entry, std::span<const blob::CallRecord> calls);
 
   const blob::Blob* blob_ = nullptr;
   uint32_t lanes_ = 1;

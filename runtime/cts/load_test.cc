@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/cts/device_cases.h"
 
 namespace firn::runtime::cts {
@@ -46,11 +48,17 @@ TEST_P(LoadTest, WrongTargetIsRefusedWithBothNames) {
   EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("reference"), HasSubstr("cpu")));
 }
 
+/// How a device says how many threads it takes.
+std::string mostThreads(const DeviceCase& testCase) {
+  if (testCase.device == "reference") return "device reference runs on 1";
+  return "its program has " + std::to_string(testCase.program.lanes) + " lanes";
+}
+
 TEST_P(LoadTest, MoreThreadsThanLanesAreRefusedWithBothNumbers) {
   const Status status = loadStatus(GetParam(), GetParam().program, 17);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("17 threads"));
-  EXPECT_THAT(status.message(), HasSubstr(std::to_string(GetParam().program.lanes)));
+  EXPECT_THAT(status.message(), HasSubstr(mostThreads(GetParam())));
 }
 
 TEST_P(LoadTest, OtherArithmeticIsRefusedWithBothNumbers) {
@@ -69,6 +77,39 @@ TEST_P(LoadTest, WhatTheKernelsCannotTakeIsRefused) {
   const Status status = loadStatus(GetParam(), faulty, 0);
   EXPECT_EQ(status.code(), Code::kCorrupt);
   EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("attention (cpu.attention)"), HasSubstr("workspace")));
+}
+
+/// Calls of an empty body, as many as `count`, in the first batch of 8.
+void addEmptyCalls(blob::Program& program, uint32_t count) {
+  const uint32_t empty = program.beginBody("empty");
+  const auto batch = std::ranges::find_if(program.entries, [](const blob::EntryRecord& entry) {
+    return entry.kind == blob::EntryKind::kBatch && entry.rows == 8;
+  });
+  ASSERT_NE(batch, program.entries.end());
+  const uint32_t at = batch->firstCall + batch->callCount;
+  const uint32_t arg =
+      at < program.calls.size() ? program.calls[at].firstArg : static_cast<uint32_t>(program.callArgs.size());
+  program.calls.insert(program.calls.begin() + at, count,
+                       {.body = empty, .layer = blob::kNoLayer, .firstArg = arg, .argCount = 0});
+  batch->callCount += count;
+  for (auto later = batch + 1; later != program.entries.end(); ++later) later->firstCall += count;
+}
+
+// A call takes 16 bytes in a file, and seventy times as many in the memory of a batch of 8.
+TEST_P(LoadTest, CallsAreBounded) {
+  if (GetParam().device == "null") GTEST_SKIP() << "resolves no calls";
+  TinyOptions hostile = GetParam().program;
+  for (const uint32_t count : {1000U, 300'000U}) {
+    hostile.edit = [=](blob::Program& program) { addEmptyCalls(program, count); };
+    const Status status = loadStatus(GetParam(), hostile, 0);
+    if (count == 1000) {
+      EXPECT_TRUE(status.isOk()) << status.toString();
+      continue;
+    }
+    EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.toString();
+    EXPECT_THAT(status.message(),
+                testing::AllOf(HasSubstr("the limit is 268435456"), HasSubstr(std::to_string(count / 1000))));
+  }
 }
 
 FIRN_ON_EVERY_DEVICE(LoadTest);

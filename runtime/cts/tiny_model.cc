@@ -145,6 +145,7 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   if (options.picoseconds != 0) {
     for (blob::EntryRecord& entry : contents.program.entries) entry.predictedPicoseconds = options.picoseconds;
   }
+  if (options.edit) options.edit(contents.program);
   contents.program.header.weightsBytes = arena.bytes().size();
 
   const std::string path = temporaryPath();

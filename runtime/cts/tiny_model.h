@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,15 +35,16 @@ inline constexpr uint32_t kBatchRows[] = {2, 4, 8};
 
 struct TinyOptions {
   blob::Target target = blob::Target::kReference;
-  uint32_t lanes = 1;                          ///< cpu: 1 or 2
-  DType weights = DType::kF32;                 ///< of all matrices: f32 or q8_0
-  uint32_t arithmeticId = 0;                   ///< of the blob; 0: the one of kernels/cpu
-  uint32_t activationPlanes = 1;               ///< cpu with q8_0: 1 or 2
-  bool smallWorkspace = false;                 ///< cpu: one float less than attention needs
-  uint64_t picoseconds = 0;                    ///< predicted for every entry; 0: what the programs say
-  bool cardHasRope = true;                     ///< false: keys of the cache cannot be turned
-  std::optional<DType> kvType = std::nullopt;  ///< nullopt: f16 on cpu, f32 on reference
-  bool keyBias = false;                        ///< of the projection to keys: an i8 cache holds keys without it
+  uint32_t lanes = 1;                             ///< cpu: 1 or 2
+  DType weights = DType::kF32;                    ///< of all matrices: f32 or q8_0
+  uint32_t arithmeticId = 0;                      ///< of the blob; 0: the one of kernels/cpu
+  uint32_t activationPlanes = 1;                  ///< cpu with q8_0: 1 or 2
+  bool smallWorkspace = false;                    ///< cpu: one float less than attention needs
+  uint64_t picoseconds = 0;                       ///< predicted for every entry; 0: what the programs say
+  bool cardHasRope = true;                        ///< false: keys of the cache cannot be turned
+  std::optional<DType> kvType = std::nullopt;     ///< nullopt: f16 on cpu, f32 on reference
+  bool keyBias = false;                           ///< of the projection to keys: an i8 cache holds keys without it
+  std::function<void(blob::Program&)> edit = {};  ///< of the finished program, for blobs that are not as they should be
 
   DType cacheType() const { return kvType.value_or(target == blob::Target::kCpu ? DType::kF16 : DType::kF32); }
 };

@@ -1,8 +1,6 @@
 #include "runtime/devices/cpu/worker_team.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cfenv>
@@ -11,27 +9,10 @@
 #include <utility>
 
 #include "base/cpus.h"
+#include "runtime/signals_blocked.h"
 
 namespace firn::runtime {
 namespace {
-
-// Signals go to the program's own threads: a handler must not find itself on a worker. All but what a thread does to
-// itself: a fault that is blocked ends the process before any handler of the program can say what it was.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 // `count` of the allowed CPUs, from the one this thread is on, so that two processes do not both take the first ones.
 std::vector<uint32_t> chooseCpus(const std::vector<uint32_t>& allowed, uint32_t count) {
