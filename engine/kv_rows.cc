@@ -49,8 +49,8 @@ void KvLayout::unpack(std::span<const std::byte> packed, uint32_t count, Range r
   copyRows({withRows(count), packed}, {*this, cache}, range);
 }
 
-void KvLayout::copy(std::span<const std::byte> from, uint32_t count, std::span<std::byte> to) const {
-  copyRows({*this, from}, {*this, to}, {0, count});
+void KvLayout::copy(std::span<const std::byte> from, Range range, std::span<std::byte> to) const {
+  copyRows({*this, from}, {*this, to}, range);
 }
 
 void KvLayout::move(std::span<std::byte> cache, uint32_t head, uint32_t from, uint32_t to, uint32_t count) const {

@@ -44,8 +44,8 @@ struct KvLayout {
   };
   /// Writes rows `range` of `packed`, which holds `count` >= `range.last` rows, to the same rows of `cache`.
   void unpack(std::span<const std::byte> packed, uint32_t count, Range range, std::span<std::byte> cache) const;
-  /// Copies the first `count` rows of one cache to another.
-  void copy(std::span<const std::byte> from, uint32_t count, std::span<std::byte> to) const;
+  /// Copies rows `range` of one cache to another.
+  void copy(std::span<const std::byte> from, Range range, std::span<std::byte> to) const;
   /// Moves `count` rows of a head within one cache: row from + i to row to + i.
   void move(std::span<std::byte> cache, uint32_t head, uint32_t from, uint32_t to, uint32_t count) const;
 

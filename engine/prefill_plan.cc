@@ -36,6 +36,7 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
     return outOfRange("rows " + std::to_string(row0) + " to " + std::to_string(uint64_t{row0} + tokens) +
                       " do not exist: the cache has " + std::to_string(kvRows) + " rows");
   }
+  const uint64_t head = variants.heads().front().cost;
   std::vector<Reached> best(tokens + 1);
   best[0].cost = 0;
   for (uint32_t done = 0; done < tokens; ++done) {
@@ -45,7 +46,9 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
       const uint32_t valid = std::min(chunk, tokens - done);
       // The context must hold the whole chunk: a device of fixed size also touches the rows beyond the valid ones.
       const Variant* v = variants.prefillFor(chunk, row + chunk);
-      if (v != nullptr && v->cost <= maxPicoseconds) relax(best, done, {v, row, valid, false});
+      if (v == nullptr) continue;
+      const uint64_t cost = done + valid == tokens ? sumOf(v->cost, head) : v->cost;
+      if (cost <= maxPicoseconds || chunk == variants.chunks().front()) relax(best, done, {v, row, valid, false});
     }
     if (const Variant* v = variants.generateFor(row + 1)) relax(best, done, {v, row, 1, true});
   }

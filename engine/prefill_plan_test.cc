@@ -1,6 +1,8 @@
 #include "engine/prefill_plan.h"
 
+#include <algorithm>
 #include <functional>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +48,48 @@ TEST(VariantTable, NamesWhatTheBlobLacks) {
   ASSERT_FALSE(context.isOk());
   EXPECT_NE(context.status().message().find("no context size of 100; it has 64, 128"), std::string::npos)
       << context.status().message();
+}
+
+/// Leaves out an entry, its calls and its symbols.
+void dropEntry(blob::Program& program, blob::EntryKind kind, uint32_t rows, uint32_t context) {
+  const auto at = std::ranges::find_if(program.entries, [&](const blob::EntryRecord& entry) {
+    return entry.kind == kind && entry.rows == rows && entry.context == context;
+  });
+  ASSERT_NE(at, program.entries.end());
+  const blob::EntryRecord dropped = *at;
+  const auto calls = program.calls.begin() + dropped.firstCall;
+  const uint32_t firstArg = calls->firstArg;
+  uint32_t args = 0;
+  for (uint32_t i = 0; i < dropped.callCount; ++i) args += calls[i].argCount;
+  program.callArgs.erase(program.callArgs.begin() + firstArg, program.callArgs.begin() + firstArg + args);
+  for (auto later = program.calls.erase(calls, calls + dropped.callCount); later != program.calls.end(); ++later) {
+    later->firstArg -= args;
+  }
+  const auto symbols = program.symbols.begin() + dropped.firstSymbol;
+  program.symbols.erase(symbols, symbols + dropped.symbolCount);
+  for (auto later = program.entries.erase(at); later != program.entries.end(); ++later) {
+    later->firstCall -= dropped.callCount;
+    later->firstSymbol -= dropped.symbolCount;
+  }
+}
+
+// A step of a batch may meet a session at any row.
+TEST(VariantTable, EveryBatchSizeReachesTheWholeCache) {
+  for (const uint32_t rows : cts::kBatchRows) {
+    for (const uint32_t context : cts::kContexts) {
+      const auto blob = cts::makeTinyBlob(
+          {.edit = [&](blob::Program& program) { dropEntry(program, blob::EntryKind::kBatch, rows, context); }});
+      ASSERT_TRUE(blob.isOk()) << blob.status().toString();
+      const Status status = VariantTable::create(*blob, {}).status();
+      if (context != cts::kKvRows) {
+        EXPECT_TRUE(status.isOk()) << status.toString();
+        continue;
+      }
+      EXPECT_EQ(status.code(), Code::kCorrupt);
+      const std::string name = "batch." + std::to_string(rows) + "." + std::to_string(context);
+      EXPECT_NE(status.message().find(name), std::string::npos) << status.toString();
+    }
+  }
 }
 
 TEST(VariantTable, ChoosesTheSmallestThatFits) {
@@ -133,6 +177,32 @@ TEST(PrefillPlan, CoversEveryLengthWhateverTheBlobPredicts) {
       EXPECT_GE(plan->picoseconds, picoseconds - 1) << "a longer plan is no cheaper";
     }
   }
+}
+
+// Whatever the bound, a prompt goes on by chunks; the head counts where the prompt ends.
+TEST(PrefillPlan, ABoundLeavesTheSmallestChunks) {
+  const VariantTable table = tinyTable();
+  const uint32_t smallest = table.chunks().front(), largest = table.chunks().back();
+  for (const uint64_t bound : {uint64_t{0}, uint64_t{1}, table.prefillFor(smallest, smallest)->cost}) {
+    for (uint32_t tokens = 1; tokens <= cts::kKvRows; ++tokens) {
+      const auto plan = planPrefill(table, 0, tokens, cts::kKvRows, bound);
+      ASSERT_TRUE(plan.isOk());
+      EXPECT_LE(plan->steps.size(), tokens / smallest + smallest) << tokens;
+      for (const PlanStep& step : plan->steps) ASSERT_LE(step.variant->rows, smallest);
+    }
+  }
+  const uint64_t chunk = table.prefillFor(largest, largest)->cost;
+  const uint64_t head = table.heads().front().cost;
+  const auto firstRows = [&](uint32_t tokens, uint64_t bound) {
+    const auto plan = planPrefill(table, 0, tokens, cts::kKvRows, bound);
+    EXPECT_TRUE(plan.isOk());
+    return plan->steps.front().variant->rows;
+  };
+  ASSERT_GT(head, 1U);
+  EXPECT_EQ(firstRows(largest, chunk + head), largest);
+  EXPECT_NE(firstRows(largest, chunk + head - 1), largest) << "with its head it takes too long";
+  EXPECT_EQ(firstRows(largest + 16, chunk), largest) << "no head behind it";
+  EXPECT_NE(firstRows(largest + 16, chunk - 1), largest);
 }
 
 TEST(PrefillPlan, RefusesRowsThatDoNotExist) {

@@ -1,20 +1,13 @@
 #include "engine/prefix_store.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/concat.h"
 #include "engine/session.h"
+#include "engine/token_ids.h"
 
 namespace firn::engine {
-namespace {
-
-uint32_t commonPrefix(std::span<const int32_t> a, std::span<const int32_t> b) {
-  return static_cast<uint32_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-}
-
-}  // namespace
 
 PrefixStore::PrefixStore(std::shared_ptr<Model> model, uint64_t limitBytes)
     : model_(std::move(model)), layout_(KvLayout::of(model_->blob().header())), limitBytes_(limitBytes) {}

@@ -7,6 +7,7 @@
 
 #include "base/concat.h"
 #include "base/row_i8.h"
+#include "runtime/floating_point.h"
 
 namespace firn::engine {
 namespace {
@@ -78,6 +79,7 @@ void storeRow(std::span<const float> values, const KeyRows& rows, uint64_t row) 
 }  // namespace
 
 Result<std::vector<LayerRope>> ropesOfCard(std::string_view card, const blob::ProgramHeader& header) {
+  const runtime::DefaultFloatingPoint defaults;  // numbers are read by the rounding of the thread
   const json object = json::parse(card, nullptr, false);
   if (object.is_discarded() || !object.is_object()) return corrupt("the model card is no JSON object");
   std::vector<LayerRope> ropes;

@@ -8,8 +8,8 @@
 #include "base/concat.h"
 #include "base/page_buffer.h"
 #include "base/quote.h"
-#include "engine/prefix_store.h"
 #include "engine/snapshot.h"
+#include "engine/token_ids.h"
 
 namespace firn::engine {
 namespace {
@@ -21,14 +21,6 @@ using blob::SymbolKind;
 /// fills an eighth of it; from then on huge ones pay: a step over 8000 rows is up to a tenth faster with them.
 constexpr uint64_t kSmallPageHeadBytes = 512 << 10;
 constexpr uint32_t kHugePageShare = 8;
-
-constexpr size_t at(SymbolKind kind) { return static_cast<size_t>(kind); }
-
-using Clock = std::chrono::steady_clock;
-
-uint64_t nanosecondsSince(Clock::time_point start) {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-}
 
 }  // namespace
 
@@ -73,147 +65,6 @@ void Session::adopt(std::span<const int32_t> ids, uint32_t exactTokens) {
   std::fill(std::fill_n(mask_.begin(), position_, uint8_t{1}), mask_.end(), uint8_t{0});
 }
 
-Status Session::checkIds(std::span<const int32_t> ids) const {
-  const uint32_t vocab = model_->limits().vocab;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab) {
-      return outOfRange("token " + std::to_string(i) + " has id " + std::to_string(ids[i]) +
-                        "; the vocabulary has ids 0 to " + std::to_string(vocab - 1));
-    }
-  }
-  return Status::ok();
-}
-
-Status Session::checkPrompt(std::span<const int32_t> ids, uint32_t past) const {
-  if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
-  const uint32_t limit = model_->limits().maxPromptTokens;
-  if (ids.size() > limit || past > limit - ids.size()) {
-    return outOfRange("the prompt has " + std::to_string(past + ids.size()) + " tokens, the limit is " +
-                      std::to_string(limit) +
-                      " (max_prompt_len): shorten it or compile with a larger --max-prompt-len");
-  }
-  return checkIds(ids);
-}
-
-Result<PrefillPlan> Session::plan(uint32_t tokens) const {
-  return planPrefill(model_->variants(), position_, tokens, model_->limits().kvRows);
-}
-
-uint32_t Session::restore(std::span<const int32_t> ids, uint32_t cached, PrefixStore& prefixes) {
-  const PrefixStore::Match match = prefixes.find(ids);
-  if (match.tokens <= cached) return cached;
-  layout_.unpack(match.rows, match.stored, {cached, match.tokens}, cache_);
-  times_.bytesCopied += layout_.packedBytes(match.tokens - cached);
-  adopt(ids.first(match.tokens), match.tokens);
-  return match.tokens;
-}
-
-Result<uint32_t> Session::reuse(std::span<const int32_t> ids, PrefixStore* prefixes) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0));
-  if (prefixes != nullptr && &prefixes->model() != model_.get()) {
-    return invalidArgument("the prefix store is of another model than the session");
-  }
-  const auto start = Clock::now();
-  times_ = {};
-  preparePages(static_cast<uint32_t>(ids.size()));
-  // The last token is always computed: its logits are not kept.
-  const auto matched = ids.first(ids.size() - 1);
-  const auto exact = std::span<const int32_t>(ids_).first(exactTokens_);
-  auto cached = static_cast<uint32_t>(std::mismatch(matched.begin(), matched.end(), exact.begin(), exact.end()).first -
-                                      matched.begin());
-  FIRN_RETURN_IF_ERROR(rewind(cached));
-  if (prefixes != nullptr) cached = restore(matched, cached, *prefixes);
-  times_.planNanoseconds = nanosecondsSince(start);
-  return cached;
-}
-
-Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const PromptOptions& options) {
-  FIRN_ASSIGN_OR_RETURN(const uint32_t cached, reuse(ids, options.prefixes));
-  FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, append(ids.subspan(cached), options.progress));
-  return Prompted{logits, cached};
-}
-
-Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, const Progress& progress) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
-  times_ = {};
-  preparePages(position_ + static_cast<uint32_t>(ids.size()));
-  return append(ids, progress);
-}
-
-Result<std::span<const float>> Session::append(std::span<const int32_t> ids, const Progress& progress) {
-  const auto planStart = Clock::now();
-  FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
-  times_.planNanoseconds += nanosecondsSince(planStart);
-  times_.chunks.reserve(plan.steps.size());
-  const uint32_t start = position_;
-  for (const PlanStep& step : plan.steps) {
-    if (progress && !progress(step.row0 - start, static_cast<uint32_t>(ids.size()))) {
-      return cancelled("the prompt was cancelled after " + std::to_string(step.row0 - start) + " tokens");
-    }
-    FIRN_RETURN_IF_ERROR(runChunk(step, ids.subspan(step.row0 - start, step.valid)));
-  }
-  return lastLogits(plan.steps.back());
-}
-
-Result<Session::Chunk> Session::appendChunk(std::span<const int32_t> ids, uint64_t maxPicoseconds) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
-  const auto start = Clock::now();
-  const VariantTable& variants = model_->variants();
-  const uint64_t head = std::min(maxPicoseconds, variants.heads().front().cost);
-  const auto count = static_cast<uint32_t>(ids.size());
-  FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan,
-                        planPrefill(variants, position_, count, model_->limits().kvRows, maxPicoseconds - head));
-  times_.planNanoseconds += nanosecondsSince(start);
-  const PlanStep& step = plan.steps.front();
-  FIRN_RETURN_IF_ERROR(runChunk(step, ids.first(step.valid)));
-  if (step.valid < count) return Chunk{.tokens = step.valid};
-  FIRN_ASSIGN_OR_RETURN(const std::span<const float> logits, lastLogits(step));
-  return Chunk{.tokens = step.valid, .logits = logits};
-}
-
-Status Session::runChunk(const PlanStep& step, std::span<const int32_t> ids) {
-  const auto start = Clock::now();
-  FIRN_RETURN_IF_ERROR(runStep(step, ids));
-  times_.chunks.push_back({step.variant->entry, step.row0, step.valid, step.variant->cost, nanosecondsSince(start)});
-  return Status::ok();
-}
-
-Result<std::span<const float>> Session::lastLogits(const PlanStep& step) {
-  if (!step.isGenerate) {
-    const auto start = Clock::now();
-    FIRN_RETURN_IF_ERROR(runHead(model_->variants().heads().front(), step.valid - 1));
-    times_.headNanoseconds = nanosecondsSince(start);
-  }
-  return io().logits();
-}
-
-Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
-  FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
-  preparePages(position_ + static_cast<uint32_t>(ids.size()));
-  const uint32_t start = position_;
-  for (const PlanStep& step : plan.steps) {
-    FIRN_RETURN_IF_ERROR(runStep(step, ids.subspan(step.row0 - start, step.valid)));
-    if (step.isGenerate) {
-      FIRN_RETURN_IF_ERROR(sink(step.row0, 1, io().logits()));
-    } else {
-      FIRN_RETURN_IF_ERROR(headOfRows(step.valid, step.row0, sink));
-    }
-  }
-  return Status::ok();
-}
-
-Status Session::headOfRows(uint32_t rows, uint32_t firstPosition, const LogitsSink& sink) {
-  for (uint32_t done = 0; done < rows;) {
-    const Variant& head = model_->variants().headFor(rows - done);
-    const uint32_t count = std::min(head.rows, rows - done);
-    FIRN_RETURN_IF_ERROR(runHead(head, done));
-    FIRN_RETURN_IF_ERROR(sink(firstPosition + done, count, io().logits(count)));
-    done += count;
-  }
-  return Status::ok();
-}
-
 Status Session::makeRoom() {
   const uint32_t rows = model_->limits().kvRows;
   if (!options_.contextShift || position_ < rows) return Status::ok();
@@ -226,11 +77,11 @@ Status Session::fullCache() const {
 }
 
 Result<std::span<const float>> Session::decode(int32_t id) {
-  FIRN_RETURN_IF_ERROR(checkIds({&id, 1}));
+  FIRN_RETURN_IF_ERROR(checkIds({&id, 1}, model_->limits().vocab));
   FIRN_RETURN_IF_ERROR(makeRoom());
   const Variant* variant = model_->variants().generateFor(position_ + 1);
   if (variant == nullptr) return fullCache();
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   FIRN_RETURN_IF_ERROR(runStep({variant, position_, 1, true}, {&id, 1}));
   times_.decodeNanoseconds += nanosecondsSince(start);
   ++times_.decodeSteps;
@@ -310,9 +161,25 @@ Result<std::unique_ptr<Session>> Session::fork() const {
   FIRN_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy,
                         sharesPool_ ? create(slot_.pool(), options_) : create(model_, options_));
   copy->preparePages(position_);
-  layout_.copy(cache_, position_, copy->cache_);
+  layout_.copy(cache_, {0, position_}, copy->cache_);
   copy->adopt(ids_, exactTokens_);
   return copy;
+}
+
+Status Session::copyPrefix(const Session& from, uint32_t tokens) {
+  if (from.model_ != model_) return invalidArgument("rows can only be copied between sessions of one model");
+  if (tokens > from.exactTokens_) {
+    return outOfRange(
+        concat("cannot copy ", tokens, " tokens: the other session has ", from.exactTokens_, " exact ones"));
+  }
+  const auto ids = std::span<const int32_t>(from.ids_).first(tokens);
+  const uint32_t present = commonPrefix(ids, std::span<const int32_t>(ids_).first(exactTokens_));
+  if (present == tokens) return rewind(tokens);  // it may be this session
+  preparePages(tokens);
+  layout_.copy(from.cache_, {present, tokens}, cache_);
+  times_.bytesCopied += layout_.packedBytes(tokens - present);
+  adopt(ids, tokens);
+  return Status::ok();
 }
 
 Status Session::save(const std::string& path) const {

@@ -86,10 +86,11 @@ class Session {
     std::span<const float> logits{};  ///< f32[vocab] when these were all of them, else empty; valid as those of prefill
   };
   /// Appends the first of `ids` in one submission (and the head when none is left): the first step of the cheapest
-  /// cover by chunks that are predicted to take at most `maxPicoseconds`, head included. Errors as of prefill.
+  /// cover by chunks that are predicted to take at most `maxPicoseconds` (planPrefill). Errors as of prefill.
   Result<Chunk> appendChunk(std::span<const int32_t> ids, uint64_t maxPicoseconds = UINT64_MAX);
 
-  /// Appends `ids` as prefill does, and gives the logits of every position to `sink`, in order.
+  /// Appends `ids` as prefill does, and gives the logits of every position to `sink`, in order. Errors as of prefill,
+  /// and what `sink` gives; then the tokens of the chunk it was given stay, those of later chunks are not there.
   Status evaluate(std::span<const int32_t> ids, const LogitsSink& sink);
 
   /// Appends one id and returns the logits f32[vocab] that follow it, valid until the next call.
@@ -99,9 +100,9 @@ class Session {
 
   /// decode() of several sessions of one pool in one step: ids[i] for sessions[i]. Returns the logits f32[n, vocab],
   /// valid until the next call of any of them; the bits are those of lone steps. As many sessions as the largest batch
-  /// of the blob has rows (1 when it has none); invalid_argument, before any work: more than that, or not distinct
-  /// sessions of one pool with one id each. Other errors as of decode, with the number of the session; then no session
-  /// has changed, but for context shifts.
+  /// of the blob has rows (1 when it has none). Before any work, with the number of the session: invalid_argument (more
+  /// than that, or not distinct sessions of one pool with one id each), and what decode refuses. A failure of the
+  /// device leaves the sessions as they were, but for context shifts.
   static Result<std::span<const float>> decodeTogether(std::span<Session* const> sessions,
                                                        std::span<const int32_t> ids);
 
@@ -125,6 +126,10 @@ class Session {
   /// (resource_exhausted: the device refuses).
   Result<std::unique_ptr<Session>> fork() const;
 
+  /// Makes the first `tokens` tokens of `from` the content of this session; only rows that it lacks are copied.
+  /// Allocates nothing. invalid_argument: a session of another model; out_of_range: more than `from` has exact ones.
+  Status copyPrefix(const Session& from, uint32_t tokens);
+
   /// Writes ids, valid rows and what they depend on to `path` (docs/snapshot_format.md), in whole or not at all.
   Status save(const std::string& path) const;
   /// Makes the content of a saved session the content of this one. The whole file is verified first: on any failure the
@@ -132,7 +137,8 @@ class Session {
   /// arithmetic, layout, KV type, ...).
   Status load(const std::string& path);
 
-  /// The cost and steps that prefill would take for `tokens` more tokens.
+  /// The cost and steps that prefill would take for `tokens` more tokens. invalid_argument: none; out_of_range: more
+  /// than there are rows left.
   Result<PrefillPlan> plan(uint32_t tokens) const;
 
   /// The whole cache, as KvLayout says. For snapshots and tests; rows at or beyond position() may hold
@@ -156,7 +162,6 @@ class Session {
   Result<std::span<const float>> append(std::span<const int32_t> ids, const Progress& progress);
   /// Rows of the store behind the first `cached` ones, where they are more. Returns how many tokens are there then.
   uint32_t restore(std::span<const int32_t> ids, uint32_t cached, PrefixStore& prefixes);
-  Status checkIds(std::span<const int32_t> ids) const;
   Status checkPrompt(std::span<const int32_t> ids, uint32_t past) const;
   /// runStep, with its time.
   Status runChunk(const PlanStep& step, std::span<const int32_t> ids);
@@ -165,6 +170,8 @@ class Session {
   Status runStep(const PlanStep& step, std::span<const int32_t> ids);
   /// The batch step of `sessions`, by this one, which is one of them; none has advanced yet.
   Status runTogether(const Variant& variant, std::span<Session* const> sessions, std::span<const int32_t> ids);
+  /// May it take `id` in a common step with `before`? Changes nothing.
+  Status checkMember(std::span<Session* const> before, int32_t id) const;
   /// Drops what a shift drops when the cache is full.
   Status makeRoom();
   /// resource_exhausted.

@@ -5,13 +5,12 @@
 
 #include "base/concat.h"
 #include "engine/session.h"
+#include "engine/token_ids.h"
 
 namespace firn::engine {
 namespace {
 
 using blob::SymbolKind;
-
-constexpr size_t at(SymbolKind kind) { return static_cast<size_t>(kind); }
 
 Status checkMembers(std::span<Session* const> sessions, std::span<const int32_t> ids) {
   if (sessions.empty() || sessions.size() != ids.size()) {
@@ -33,34 +32,43 @@ Result<std::span<const float>> Session::decodeTogether(std::span<Session* const>
                                                        std::span<const int32_t> ids) {
   FIRN_RETURN_IF_ERROR(checkMembers(sessions, ids));
   if (sessions.size() == 1) return sessions[0]->decode(ids[0]);
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    if (Status status = sessions[i]->checkMember(sessions.first(i), ids[i]); !status.isOk()) {
+      return status.withPlace(concat("session ", i, " of a common step"));
+    }
+  }
   uint32_t longest = 0;
   for (size_t i = 0; i < sessions.size(); ++i) {
-    Session& session = *sessions[i];
-    if (session.slot_.pool() != sessions[0]->slot_.pool() || std::ranges::count(sessions, &session) != 1) {
-      return invalidArgument(concat("session ", i, " of a common step is there twice, or is of another pool"));
-    }
-    if (Status status = session.checkIds(ids.subspan(i, 1)); !status.isOk())
-      return status.withPlace(concat("session ", i));
-    if (Status status = session.makeRoom(); !status.isOk()) return status.withPlace(concat("session ", i));
-    if (session.position_ == session.model_->limits().kvRows)
-      return session.fullCache().withPlace(concat("session ", i));
-    longest = std::max(longest, session.position_);
+    if (Status status = sessions[i]->makeRoom(); !status.isOk()) return status.withPlace(concat("session ", i));
+    longest = std::max(longest, sessions[i]->position_);
   }
-  const VariantTable& variants = sessions[0]->model_->variants();
-  const Variant* variant = variants.batchFor(static_cast<uint32_t>(sessions.size()), longest + 1);
-  if (variant == nullptr) return corrupt("the blob has no batch for its whole cache");
+  // A batch of the largest size reaches every row of the cache, and now each session has a free one.
+  const Variant& variant =
+      *sessions[0]->model_->variants().batchFor(static_cast<uint32_t>(sessions.size()), longest + 1);
   const auto start = std::chrono::steady_clock::now();
-  FIRN_RETURN_IF_ERROR(sessions[0]->runTogether(*variant, sessions, ids));
-  const auto nanoseconds =
-      static_cast<uint64_t>((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1));
+  FIRN_RETURN_IF_ERROR(sessions[0]->runTogether(variant, sessions, ids));
+  const uint64_t nanoseconds = nanosecondsSince(start);
   for (size_t i = 0; i < sessions.size(); ++i) {
     Session& session = *sessions[i];
     session.mask_[session.position_] = 1;
-    session.advance(ids.subspan(i, 1), variant->weightBytes / sessions.size());
+    session.advance(ids.subspan(i, 1), variant.weightBytes / sessions.size());
     session.times_.decodeNanoseconds += nanoseconds;
     ++session.times_.decodeSteps;
   }
   return sessions[0]->io().logits(static_cast<uint32_t>(sessions.size()));
+}
+
+Status Session::checkMember(std::span<Session* const> before, int32_t id) const {
+  if (std::ranges::find(before, this) != before.end()) {
+    return invalidArgument(
+        "it is there twice; a session takes one token at a time, so leave the second for another step");
+  }
+  if (!before.empty() && before[0]->slot_.pool() != slot_.pool()) {
+    return invalidArgument(
+        "it is of another pool than session 0; create both in one SlotPool, or let them take steps of their own");
+  }
+  FIRN_RETURN_IF_ERROR(checkIds({&id, 1}, model_->limits().vocab));
+  return options_.contextShift || position_ < model_->limits().kvRows ? Status::ok() : fullCache();
 }
 
 Status Session::runTogether(const Variant& variant, std::span<Session* const> sessions, std::span<const int32_t> ids) {

@@ -4,12 +4,15 @@
 
 #include "base/concat.h"
 #include "engine/session.h"
+#include "runtime/floating_point.h"
 
 namespace firn::engine {
 
 Status Session::checkOptions() const {
   if (!options_.contextShift) return Status::ok();
   const uint32_t rows = model_->limits().kvRows;
+  if (rows < 4)
+    return invalidArgument(concat("a context shift drops a quarter of the cache, which has ", rows, " rows"));
   if (options_.keepRows >= rows - rows / 4) {
     return invalidArgument(concat("a context shift cannot keep ", options_.keepRows, " rows: of ", rows, " it drops ",
                                   rows / 4, ", so at most ", rows - rows / 4 - 1, " can be kept"));
@@ -32,6 +35,7 @@ Status Session::truncate(uint32_t first, uint32_t last) {
   if (last == position_) return rewind(first);
   if (first == last) return Status::ok();
   FIRN_RETURN_IF_ERROR(checkTurns());
+  const runtime::DefaultFloatingPoint defaults;  // rows are the same bits whatever the caller's rounding is
   const blob::ProgramHeader& header = model_->blob().header();
   const uint32_t moved = position_ - last;
   const uint32_t kvHeads = header.kvHeads;

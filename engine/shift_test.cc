@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -147,6 +148,28 @@ TEST_P(ShiftTest, RefusesByName) {
   EXPECT_NE(status.message().find("rope"), std::string::npos);
   EXPECT_EQ(plain->exactTokens(), 20U);
   EXPECT_TRUE(plain->truncate(10, 20).isOk());
+}
+
+// Of the thread that opens the model, and of the one that drops rows.
+TEST_P(ShiftTest, DropsAreTheSameBitsInEveryRoundingMode) {
+  const auto cacheOf = [&](int rounding) {
+    auto blob = cts::makeTinyBlob(GetParam().blob);
+    EXPECT_TRUE(blob.isOk()) << blob.status().toString();
+    std::fesetround(rounding);
+    const auto opened = Model::create(*std::move(blob), {.device = GetParam().device});
+    const auto created = Session::create(*opened, {.contextShift = true});
+    Session& each = **created;
+    bool isOk = each.prompt(cts::someIds(64)).isOk() && each.truncate(10, 25).isOk();
+    for (uint32_t step = 0; step < 100; ++step) isOk = isOk && each.decode(1).isOk();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_TRUE(isOk) << rounding;
+    EXPECT_EQ(each.exactTokens(), 4U) << "the cache was full once";
+    return std::vector<std::byte>(each.cache().begin(), each.cache().end());
+  };
+  const auto expected = cacheOf(FE_TONEAREST);
+  for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    EXPECT_TRUE(cacheOf(rounding) == expected) << rounding;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ShiftTest, testing::ValuesIn(kSessionCases), sessionCaseName);

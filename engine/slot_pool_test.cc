@@ -19,8 +19,8 @@ class SlotPoolTest : public SessionTest {
     EXPECT_TRUE(pool.isOk()) << pool.status().toString();
     return *std::move(pool);
   }
-  static std::unique_ptr<Session> draw(const std::shared_ptr<SlotPool>& pool) {
-    auto session = Session::create(pool);
+  static std::unique_ptr<Session> draw(const std::shared_ptr<SlotPool>& pool, const SessionOptions& options = {}) {
+    auto session = Session::create(pool, options);
     EXPECT_TRUE(session.isOk()) << session.status().toString();
     return *std::move(session);
   }
@@ -43,6 +43,7 @@ TEST_P(SlotPoolTest, SessionsDrawSlotsAndGiveThemBack) {
   EXPECT_TRUE((*second)->fork().isOk());
   EXPECT_EQ(pool->freeSlots(), 1U) << "the fork died at once";
   EXPECT_EQ(SlotPool::create(openTiny(GetParam()), 0).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(SlotPool::create(openTiny(GetParam()), UINT32_MAX).status().code(), Code::kResourceExhausted);
 }
 
 TEST_P(SlotPoolTest, ASlotsLastOwnerLeavesNothing) {
@@ -91,6 +92,63 @@ TEST_P(SlotPoolTest, CommonStepsGiveTheBitsOfLoneOnes) {
       ASSERT_EQ(bitsOfRow(*logits, i), expected[numbers[i]][members[i]->position() - 1]) << "step " << step;
     }
   }
+}
+
+TEST_P(SlotPoolTest, CommonStepsShiftEachSessionAsLoneOnesDo) {
+  const SessionOptions shifting{.contextShift = true};
+  const auto pool = openPool(4), lonePool = openPool(4);
+  std::vector<std::unique_ptr<Session>> sessions, lone;
+  std::vector<Session*> members;
+  for (const uint32_t length : {64U, 60U, 64U, 1U}) {
+    sessions.push_back(draw(pool, shifting));
+    lone.push_back(draw(lonePool, shifting));
+    for (Session* each : {sessions.back().get(), lone.back().get()}) {
+      ASSERT_TRUE(each->prefill(cts::someIds(length, length)).isOk());
+    }
+    members.push_back(sessions.back().get());
+  }
+  for (uint32_t step = 0; step < 250; ++step) {
+    const auto tokens = cts::someIds(4, step);
+    const auto logits = Session::decodeTogether(members, tokens);
+    ASSERT_TRUE(logits.isOk()) << logits.status().toString();
+    for (size_t i = 0; i < members.size(); ++i) {
+      const auto expected = lone[i]->decode(tokens[i]);
+      ASSERT_TRUE(expected.isOk());
+      ASSERT_EQ(bitsOfRow(*logits, i), cts::bitsOf(*expected)) << "session " << i << ", step " << step;
+      ASSERT_EQ(members[i]->position(), lone[i]->position());
+    }
+  }
+}
+
+TEST_P(SlotPoolTest, ACopiedPrefixIsAsGoodAsAComputedOne) {
+  const auto pool = openPool(3);
+  const auto from = draw(pool), to = draw(pool), derived = draw(pool);
+  const auto ids = cts::someIds(40);
+  ASSERT_TRUE(from->prefill(ids).isOk());
+  const KvLayout layout = KvLayout::of(pool->model()->blob().header());
+  for (const uint32_t common : {0U, 10U, 30U}) {
+    std::vector<int32_t> other(ids.begin(), ids.begin() + common);
+    other.insert(other.end(), {79, 78, 77});
+    ASSERT_TRUE(to->prompt(other).isOk());
+    to->takeTimes();
+    ASSERT_TRUE(to->copyPrefix(*from, 30).isOk());
+    EXPECT_EQ(to->times().bytesCopied, layout.packedBytes(30 - common));
+    EXPECT_EQ(to->exactTokens(), 30U);
+    std::vector<int32_t> now(ids.begin(), ids.begin() + 30);
+    EXPECT_EQ(std::vector<int32_t>(to->ids().begin(), to->ids().end()), now);
+    now.push_back(5);
+    const auto logits = to->decode(5);
+    ASSERT_TRUE(logits.isOk());
+    EXPECT_EQ(cts::bitsOf(*logits), fresh(now));
+  }
+  EXPECT_EQ(to->copyPrefix(*from, 41).code(), Code::kOutOfRange);
+  EXPECT_EQ(to->copyPrefix(*open(), 0).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(derived->prefill(ids).isOk());
+  ASSERT_TRUE(derived->truncate(10, 20).isOk());
+  EXPECT_EQ(to->copyPrefix(*derived, 11).code(), Code::kOutOfRange);
+  EXPECT_EQ(to->position(), 31U) << "a refused copy changes nothing";
+  ASSERT_TRUE(derived->copyPrefix(*derived, 7).isOk());
+  EXPECT_EQ(derived->position(), 7U);
 }
 
 TEST_P(SlotPoolTest, GapsAroundSlotsStayUntouched) {
@@ -142,6 +200,29 @@ TEST_P(SlotPoolTest, CommonStepsRefuseBeforeAnyWork) {
   EXPECT_NE(status.toString().find("session 1"), std::string::npos) << status.toString();
   EXPECT_EQ(a->position(), 5U);
   EXPECT_EQ(b->position(), 0U);
+  const auto messageOf = [&](std::vector<Session*> members) { return refusal(std::move(members), {1, 2}).toString(); };
+  EXPECT_NE(messageOf({a.get(), a.get()}).find("session 1 of a common step: it is there twice"), std::string::npos);
+  EXPECT_NE(messageOf({a.get(), stranger.get()}).find("of another pool than session 0"), std::string::npos);
+}
+
+// One that may shift is no different from others, however full it is.
+TEST_P(SlotPoolTest, ARefusedCommonStepShiftsNothing) {
+  const auto pool = openPool(3);
+  const auto shifting = draw(pool, {.contextShift = true}), full = draw(pool), other = draw(pool);
+  for (Session* each : {shifting.get(), full.get()}) {
+    ASSERT_TRUE(each->prefill(cts::someIds(64)).isOk());
+    while (each->position() < cts::kKvRows) ASSERT_TRUE(each->decode(1).isOk());
+  }
+  Session* const withFull[] = {shifting.get(), full.get()};
+  Session* const withOther[] = {shifting.get(), other.get()};
+  Session* const twice[] = {shifting.get(), other.get(), shifting.get()};
+  EXPECT_FALSE(Session::decodeTogether(withFull, std::array{1, 2}).isOk());
+  EXPECT_FALSE(Session::decodeTogether(withOther, std::array{1, -2}).isOk());
+  EXPECT_FALSE(Session::decodeTogether(twice, std::array{1, 2, 3}).isOk());
+  EXPECT_EQ(shifting->position(), cts::kKvRows);
+  EXPECT_EQ(shifting->exactTokens(), cts::kKvRows);
+  EXPECT_TRUE(Session::decodeTogether(withOther, std::array{1, 2}).isOk());
+  EXPECT_EQ(shifting->position(), cts::kKvRows - cts::kKvRows / 4 + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SlotPoolTest, testing::ValuesIn(kSessionCases), sessionCaseName);

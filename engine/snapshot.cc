@@ -11,6 +11,7 @@
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "blob/names.h"
+#include "engine/token_ids.h"
 
 namespace firn::engine {
 namespace {
@@ -85,15 +86,6 @@ Status checkSizes(const SnapshotHeader& header, uint64_t fileBytes) {
   const bool isZero =
       identity.reserved0 == 0 && std::ranges::all_of(header.reserved0, [](uint8_t b) { return b == 0; });
   if (!isZero) return corrupt("a reserved field of the snapshot is not zero");
-  return Status::ok();
-}
-
-Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab) {
-      return corrupt(concat("token ", i, " of the snapshot has id ", ids[i], "; the vocabulary has ", vocab));
-    }
-  }
   return Status::ok();
 }
 
@@ -233,7 +225,9 @@ Result<SnapshotView> parseSnapshot(std::span<const std::byte> file, const Snapsh
   view.ids = {reinterpret_cast<const int32_t*>(file.data() + sizeof(header)), header.tokens};
   view.exactTokens = header.exactTokens;
   view.rows = file.subspan(rowsOffset(header.tokens));
-  FIRN_RETURN_IF_ERROR(checkIds(view.ids, identity.vocab));
+  if (const Status ids = checkIds(view.ids, identity.vocab); !ids.isOk()) {
+    return corrupt(concat("in the snapshot, ", ids.message()));
+  }
   const uint64_t idsEnd = sizeof(header) + view.ids.size_bytes();
   const auto padding = file.subspan(idsEnd, rowsOffset(header.tokens) - idsEnd);
   if (!std::ranges::all_of(padding, [](std::byte b) { return b == std::byte{0}; })) {

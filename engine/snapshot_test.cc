@@ -177,7 +177,7 @@ TEST_P(SnapshotTest, NamesTheFieldThatDiffers) {
   badId[sizeof(SnapshotHeader)] = 80;  // the vocabulary is 0 to 79
   sealSnapshot(std::as_writable_bytes(std::span(badId)));
   replace(badId);
-  EXPECT_NE(session->load(path()).message().find("token 0 of the snapshot has id 80"), std::string::npos);
+  EXPECT_NE(session->load(path()).message().find("in the snapshot, token 0 has id 80"), std::string::npos);
   EXPECT_EQ(session->load(path() + ".none").code(), Code::kNotFound);
   replace(good);
   EXPECT_TRUE(session->load(path()).isOk());

@@ -1,6 +1,7 @@
 // Where the time of a session went.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +26,22 @@ struct StageTimes {
   /// Bytes that the entries' tasks name as weights, each lane's part once per call, and the cache rows read and
   /// written: what the memory bus must carry at least. Of prompt and steps.
   uint64_t bytesMoved = 0;
-  uint64_t bytesCopied = 0;  ///< cache rows that the host copied: from a saved prefix. 0 in every other case
+  uint64_t bytesCopied = 0;  ///< cache rows that the host copied, from a saved prefix or another session
+
+  /// These, and then those of `later`.
+  void add(const StageTimes& later) {
+    planNanoseconds += later.planNanoseconds;
+    chunks.insert(chunks.end(), later.chunks.begin(), later.chunks.end());
+    headNanoseconds += later.headNanoseconds;
+    decodeSteps += later.decodeSteps;
+    decodeNanoseconds += later.decodeNanoseconds;
+    bytesMoved += later.bytesMoved;
+    bytesCopied += later.bytesCopied;
+  }
 };
+
+inline uint64_t nanosecondsSince(std::chrono::steady_clock::time_point start) {
+  return static_cast<uint64_t>((std::chrono::steady_clock::now() - start) / std::chrono::nanoseconds(1));
+}
 
 }  // namespace firn::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/align.h"
+#include "base/concat.h"
 
 namespace firn::engine {
 namespace {
@@ -39,7 +40,12 @@ Result<std::unique_ptr<StepIo>> StepIo::create(std::shared_ptr<Model> model) {
     total += roundUp(bytes[kind], blob::kTensorAlignment);
   }
   runtime::Device& device = io->model_->device();
-  FIRN_ASSIGN_OR_RETURN(io->buffer_, device.alloc(total));
+  const auto buffer = device.alloc(total);
+  if (!buffer) {
+    return buffer.status().withPlace(
+        concat("inputs and outputs of ", total, " bytes (--prefill-chunks and --batch of the compile)"));
+  }
+  io->buffer_ = *buffer;
   io->hasBuffer_ = true;
   FIRN_ASSIGN_OR_RETURN(io->bytes_, device.map(io->buffer_));
   return io;

@@ -13,6 +13,9 @@
 
 namespace firn::engine {
 
+/// Where a symbol stands in runtime::Bindings.
+constexpr size_t at(blob::SymbolKind kind) { return static_cast<size_t>(kind); }
+
 /// One buffer with room for every entry of the model. Whoever runs an entry uses it from then on: one at a time.
 class StepIo {
  public:

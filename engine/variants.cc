@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/concat.h"
 #include "blob/task_op.h"
 
 namespace firn::engine {
@@ -101,6 +102,13 @@ Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders&
 
   if (table.generates_.empty() || table.generates_.back().context != rows) {
     return corrupt("the blob has no entry generate." + std::to_string(rows) + " for its whole cache");
+  }
+  for (const uint32_t size : table.batches_) {
+    const Variant* const whole = table.batchFor(size, rows);
+    if (whole == nullptr || whole->rows != size) {
+      return corrupt(concat("the blob has entries batch.", size, ", but none of them, batch.", size, ".", rows,
+                            ", is for its whole cache; compile it again"));
+    }
   }
   if (table.heads_.empty() || table.heads_.front().rows != 1) return corrupt("the blob has no entry head.1");
   return table;

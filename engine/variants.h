@@ -31,7 +31,8 @@ struct Variant {
 class VariantTable {
  public:
   /// Takes the entries that `ladders` allows. invalid_argument when a named size is not in the blob, corrupt when the
-  /// blob lacks what every program needs (a generate entry for all T rows, head.1).
+  /// blob lacks what every program needs (a generate entry for all T rows, head.1, a batch of each size for all T
+  /// rows).
   static Result<VariantTable> create(const blob::Blob& blob, const Ladders& ladders);
 
   /// Chunk sizes, ascending; generate is not among them.
@@ -47,8 +48,8 @@ class VariantTable {
   const Variant* generateFor(uint32_t rows) const;
   /// The variant of chunk size `chunk` with the smallest context of at least `rows` rows; nullptr when none does.
   const Variant* prefillFor(uint32_t chunk, uint32_t rows) const;
-  /// The smallest batch of at least `sessions` rows with the smallest context of at least `rows` cache rows; nullptr
-  /// when there is none.
+  /// The smallest batch of at least `sessions` rows with the smallest context of at least `rows` cache rows. nullptr
+  /// only when one of them is more than there are, since every batch size has an entry for all T rows.
   const Variant* batchFor(uint32_t sessions, uint32_t rows) const;
   /// The smallest head of at least `rows` rows, or else the largest one.
   const Variant& headFor(uint32_t rows) const;
