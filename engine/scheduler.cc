@@ -1,11 +1,12 @@
 #include "engine/scheduler.h"
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "base/concat.h"
 #include "engine/scheduler_rounds.h"
+#include "engine/token_ids.h"
+#include "runtime/signals_blocked.h"
 
 namespace firn::engine {
 namespace {
@@ -32,7 +33,11 @@ Scheduler::Scheduler(std::shared_ptr<Model> model, const SchedulerOptions& optio
 
 Result<std::unique_ptr<Scheduler>> Scheduler::create(std::shared_ptr<Model> model, const SchedulerOptions& options) {
   std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(model), options));
+  if (options.prefixes != nullptr && &options.prefixes->model() != scheduler->model_.get()) {
+    return invalidArgument("the prefix store is of another model than the scheduler");
+  }
   FIRN_ASSIGN_OR_RETURN(scheduler->rounds_, SchedulerRounds::create(scheduler->model_, options));
+  const runtime::SignalsBlocked blocked;
   try {
     scheduler->thread_ = std::thread([self = scheduler.get()] { self->run(); });
   } catch (const std::system_error& error) {
@@ -64,11 +69,11 @@ Status Scheduler::checkRequest(const Request& request) const {
     return outOfRange(concat("the prompt has ", request.prompt.size(), " tokens, the limit is ", limits.maxPromptTokens,
                              " (max_prompt_len): shorten it or compile with a larger --max-prompt-len"));
   }
-  for (const int32_t id : request.prompt) {
-    if (id >= 0 && static_cast<uint32_t>(id) < limits.vocab) continue;
-    return outOfRange(concat("the prompt has token id ", id, "; the vocabulary has ids 0 to ", limits.vocab - 1));
+  if (request.topK > limits.vocab) {
+    return outOfRange(concat("the request is for the best ", request.topK, " tokens, the vocabulary has ", limits.vocab,
+                             ": lower topK, or take all from NextTokenInput::logits"));
   }
-  return Status::ok();
+  return checkIds(request.prompt, limits.vocab);
 }
 
 Result<Ticket> Scheduler::submit(Request request) {
@@ -77,15 +82,23 @@ Result<Ticket> Scheduler::submit(Request request) {
   job->request = std::move(request);
   job->response.answers.resize(job->request.answers);
   job->submitted = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
-  dropCancelled();
-  // Those for whom a slot is free do not wait: the thread takes them when it comes round.
-  if (queue_.size() >= size_t{freeSlots_} + options_.queueLength) {
-    return resourceExhausted(concat(queue_.size(), " requests wait already, the queue has room for ",
-                                    options_.queueLength, "; try again later"));
-  }
-  queue_.push_back(job);
-  changed_.notify_all();
+  std::vector<std::shared_ptr<Job>> dropped;
+  const Status queued = [&]() -> Status {
+    const std::lock_guard lock(mutex_);
+    dropped = takeCancelled();
+    // Those for whom a slot is free do not wait: the thread takes them when it comes round.
+    if (queue_.size() >= size_t{freeSlots_} + options_.queueLength) {
+      return resourceExhausted(concat("the queue is full: ", queue_.size(), " requests wait, for ", freeSlots_,
+                                      " free slots and ", options_.queueLength,
+                                      " places in the queue; try again when "
+                                      "one has ended, or raise SchedulerOptions::queueLength"));
+    }
+    queue_.push_back(job);
+    changed_.notify_all();
+    return Status::ok();
+  }();
+  for (const std::shared_ptr<Job>& other : dropped) other->finish(std::move(other->response));
+  FIRN_RETURN_IF_ERROR(queued);
   return Ticket(std::move(job));
 }
 
@@ -94,34 +107,41 @@ SchedulerLoad Scheduler::load() const {
   return {.freeSlots = freeSlots_, .waiting = static_cast<uint32_t>(queue_.size())};
 }
 
-void Scheduler::dropCancelled() {
-  std::erase_if(queue_, [](const std::shared_ptr<Job>& job) {
+std::vector<std::shared_ptr<Job>> Scheduler::takeCancelled() {
+  std::vector<std::shared_ptr<Job>> cancelled;
+  std::erase_if(queue_, [&](const std::shared_ptr<Job>& job) {
     const bool isCancelled = job->isCancelled;  // read once: it may become true at any time
-    if (isCancelled) job->finish(std::move(job->response));
+    if (isCancelled) cancelled.push_back(job);
     return isCancelled;
   });
+  return cancelled;
 }
 
 std::optional<uint32_t> Scheduler::takeWork() {
+  rounds_->endCancelled();
+  std::vector<std::shared_ptr<Job>> dropped;
   std::unique_lock lock(mutex_);
   // What ended gave its seats back: whoever waits comes before further answers of those at work.
   freeSlots_ = rounds_->freeSeats();
   changed_.wait(lock, [&] { return isStopping_ || !queue_.empty() || !rounds_->isIdle(); });
   if (isStopping_) return std::nullopt;
-  dropCancelled();
+  dropped = takeCancelled();
+  // Whenever the mutex is free, freeSlots_ are those that no request has and no answer is about to take.
   while (!queue_.empty() && rounds_->freeSeats() > 0) {
-    const std::shared_ptr<Job> job = queue_.front();
+    std::shared_ptr<Job> job = std::move(queue_.front());
     queue_.pop_front();
+    freeSlots_ = rounds_->freeSeats() - 1;
     lock.unlock();
-    rounds_->start(job);
+    rounds_->start(std::move(job));
     lock.lock();
     freeSlots_ = rounds_->freeSeats();
   }
+  freeSlots_ -= rounds_->wantedSeats();
+  const auto waiting = static_cast<uint32_t>(queue_.size());
   lock.unlock();
+  for (const std::shared_ptr<Job>& job : dropped) job->finish(std::move(job->response));
   rounds_->fillSeats();
-  lock.lock();
-  freeSlots_ = rounds_->freeSeats();
-  return static_cast<uint32_t>(queue_.size());
+  return waiting;
 }
 
 void Scheduler::run() {

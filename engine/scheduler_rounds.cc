@@ -4,16 +4,13 @@
 #include <utility>
 
 #include "base/concat.h"
+#include "engine/token_ids.h"
 
 namespace firn::engine {
 namespace {
 
-size_t commonPrefix(std::span<const int32_t> a, std::span<const int32_t> b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-}
-
 /// Tokens of `prompt` whose rows the session has.
-size_t reusable(const Session& session, std::span<const int32_t> prompt) {
+uint32_t reusable(const Session& session, std::span<const int32_t> prompt) {
   return commonPrefix(prompt, session.ids().first(session.exactTokens()));
 }
 
@@ -26,16 +23,22 @@ void Job::finish(Result<Response> value) {
 }
 
 size_t bestTokens(std::span<const float> logits, std::span<ScoredToken> best) {
-  size_t count = 0;
-  for (size_t id = 0; id < logits.size(); ++id) {
+  const auto isBetter = [](const ScoredToken& a, const ScoredToken& b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
+  };
+  size_t count = 0;  // a heap with the worst of them in front
+  for (size_t id = 0; id < logits.size() && !best.empty(); ++id) {
     const float logit = logits[id];
-    if (!(logit == logit)) continue;
-    if (count == best.size() && (count == 0 || logit <= best[count - 1].logit)) continue;
-    if (count < best.size()) ++count;
-    size_t at = count - 1;
-    for (; at > 0 && best[at - 1].logit < logit; --at) best[at] = best[at - 1];
-    best[at] = {static_cast<int32_t>(id), logit};
+    if (logit != logit) continue;
+    if (count == best.size()) {
+      if (logit <= best.front().logit) continue;
+      std::pop_heap(best.begin(), best.end(), isBetter);
+      --count;
+    }
+    best[count++] = {static_cast<int32_t>(id), logit};
+    std::push_heap(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), isBetter);
   }
+  std::sort_heap(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), isBetter);
   return count;
 }
 
@@ -45,7 +48,7 @@ Result<std::unique_ptr<SchedulerRounds>> SchedulerRounds::create(std::shared_ptr
   FIRN_ASSIGN_OR_RETURN(rounds->pool_, SlotPool::create(std::move(model), options.slots));
   rounds->seats_.resize(options.slots);
   for (Seat& seat : rounds->seats_) {
-    FIRN_ASSIGN_OR_RETURN(seat.session, Session::create(rounds->pool_));
+    FIRN_ASSIGN_OR_RETURN(seat.session, Session::create(rounds->pool_, options.session));
   }
   return rounds;
 }
@@ -54,70 +57,91 @@ uint32_t SchedulerRounds::freeSeats() const {
   return static_cast<uint32_t>(std::ranges::count(seats_, State::kFree, &Seat::state));
 }
 
+uint32_t SchedulerRounds::unseated(const Job& job) const {
+  const auto seated = static_cast<uint32_t>(std::ranges::count_if(
+      seats_, [&](const Seat& seat) { return seat.job.get() == &job && seat.state != State::kDecode; }));
+  return job.request.answers - job.begun - seated;
+}
+
+uint32_t SchedulerRounds::wantedSeats() const {
+  uint64_t wanted = 0;
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    const Job* job = seats_[i].job.get();
+    const auto before = std::span(seats_).first(i);
+    if (job == nullptr || !job->isPromptDone || std::ranges::count(before, seats_[i].job, &Seat::job) > 0) continue;
+    wanted += unseated(*job);
+  }
+  return static_cast<uint32_t>(std::min<uint64_t>(wanted, freeSeats()));
+}
+
 SchedulerRounds::Seat& SchedulerRounds::chooseSeat(std::span<const int32_t> prompt) {
-  Seat* best = nullptr;
-  size_t bestPrefix = 0;
+  Seat* own = nullptr;  // whose conversation the prompt continues
+  uint32_t ownPrefix = 0;
+  Seat* other = nullptr;  // an empty one, or the one used least recently
+  const auto isOlder = [](const Seat& a, const Seat& b) {
+    const bool isEmpty = a.session->position() == 0;
+    return isEmpty != (b.session->position() == 0) ? isEmpty : a.lastUse < b.lastUse;
+  };
   for (Seat& seat : seats_) {
     if (seat.state != State::kFree) continue;
-    const size_t prefix = reusable(*seat.session, prompt);
-    const bool isBetter =
-        best == nullptr || prefix > bestPrefix || (prefix == bestPrefix && seat.lastUse < best->lastUse);
-    if (!isBetter) continue;
-    best = &seat;
-    bestPrefix = prefix;
+    const uint32_t prefix = reusable(*seat.session, prompt);
+    const uint32_t rows = seat.session->position();
+    if (other == nullptr || isOlder(seat, *other)) other = &seat;
+    // A head that many prompts share is no conversation, however long it is; nor is a prompt of one token.
+    const bool goesOn = prefix > 0 && prefix >= std::min(seat.promptTokens, rows) && prefix >= rows - prefix;
+    if (!goesOn || prefix < ownPrefix || (prefix == ownPrefix && seat.lastUse > own->lastUse)) continue;
+    own = &seat;
+    ownPrefix = prefix;
   }
-  return *best;
+  return own != nullptr ? *own : *other;
+}
+
+Result<uint32_t> SchedulerRounds::take(Seat& seat, const std::shared_ptr<Job>& job) {
+  const std::span<const int32_t> prompt = job->request.prompt;
+  seat.job = job;
+  seat.state = State::kPrompt;
+  seat.promptTokens = static_cast<uint32_t>(prompt.size());
+  const auto prefixOf = [&](const Seat& each) { return reusable(*each.session, prompt); };
+  const Seat& source = *std::ranges::max_element(seats_, {}, prefixOf);
+  const uint32_t prefix = prefixOf(source);
+  if (prefix > prefixOf(seat)) FIRN_RETURN_IF_ERROR(seat.session->copyPrefix(*source.session, prefix));
+  if (job->isPromptDone && prefix == prompt.size()) {
+    FIRN_RETURN_IF_ERROR(seat.session->rewind(prefix));
+    seat.state = State::kReady;
+    return prefix;
+  }
+  job->response.promptTimes.add(seat.session->takeTimes());
+  return seat.session->reuse(prompt, options_.prefixes.get());
 }
 
 void SchedulerRounds::start(std::shared_ptr<Job> job) {
-  const auto queued = std::chrono::steady_clock::now() - job->submitted;
-  job->response.queuedNanoseconds = static_cast<uint64_t>(queued / std::chrono::nanoseconds(1));
-  job->top.resize(std::min<size_t>(job->request.topK, pool_->model()->limits().vocab));
-  Seat& seat = chooseSeat(job->request.prompt);
-  seat.state = State::kPrompt;
-  seat.job = std::move(job);
-  const auto cached = seat.session->reuse(seat.job->request.prompt);
-  if (!cached) return endJob(seat.job, cached.status());
-  seat.job->response.cachedTokens = *cached;
+  job->response.queuedNanoseconds = nanosecondsSince(job->submitted);
+  job->top.resize(job->request.topK);
+  const auto cached = take(chooseSeat(job->request.prompt), job);
+  if (!cached) return endJob(job, cached.status());
+  job->response.cachedTokens = *cached;
 }
 
-SchedulerRounds::Seat* SchedulerRounds::ownerOf(const Job& job) {
-  const auto found = std::ranges::find_if(seats_, [&](const Seat& seat) { return seat.job.get() == &job; });
-  return found == seats_.end() ? nullptr : &*found;
+bool SchedulerRounds::hasSeat(const Job& job) const {
+  return std::ranges::any_of(seats_, [&](const Seat& seat) { return seat.job.get() == &job; });
 }
 
-Status SchedulerRounds::lend(Seat& seat, const std::shared_ptr<Job>& job) {
-  const auto& prompt = job->request.prompt;
-  if (reusable(*seat.session, prompt) < prompt.size()) {
-    seat.session.reset();  // its slot is the one that the fork takes
-    auto copy = ownerOf(*job)->session->fork();
-    if (!copy) {
-      FIRN_ASSIGN_OR_RETURN(seat.session, Session::create(pool_));
-      return copy.status();
-    }
-    seat.session = *std::move(copy);
+void SchedulerRounds::lend(const std::shared_ptr<Job>& job) {
+  const auto cached = take(chooseSeat(job->request.prompt), job);
+  if (!cached) endJob(job, cached.status());
+}
+
+void SchedulerRounds::endCancelled() {
+  for (Seat& seat : seats_) {
+    if (seat.job != nullptr && seat.job->isCancelled) endJob(seat.job);
   }
-  FIRN_RETURN_IF_ERROR(seat.session->rewind(static_cast<uint32_t>(prompt.size())));
-  seat.job = job;
-  seat.state = State::kReady;
-  return Status::ok();
 }
 
 void SchedulerRounds::fillSeats() {
-  for (Seat& seat : seats_) {
-    if (seat.job != nullptr && seat.job->isCancelled) endJob(seat.job, std::move(seat.job->response));
-  }
   for (size_t i = 0; i < seats_.size() && freeSeats() > 0; ++i) {
     const std::shared_ptr<Job> job = seats_[i].job;
-    if (job == nullptr || seats_[i].state == State::kPrompt) continue;
-    uint32_t promised = static_cast<uint32_t>(std::ranges::count_if(
-        seats_, [&](const Seat& seat) { return seat.job == job && seat.state == State::kReady; }));
-    for (; job->begun + promised < job->request.answers && freeSeats() > 0; ++promised) {
-      if (Status status = lend(chooseSeat(job->request.prompt), job); !status.isOk()) {
-        endJob(job, std::move(status));
-        break;
-      }
-    }
+    if (job == nullptr || !job->isPromptDone) continue;
+    while (hasSeat(*job) && unseated(*job) > 0 && freeSeats() > 0) lend(job);
   }
 }
 
@@ -142,13 +166,14 @@ void SchedulerRounds::promptChunk(uint32_t waiting) {
   const std::span<const int32_t> prompt = job.request.prompt;
   const uint32_t done = seat->session->position();
   if (job.request.progress) job.request.progress(done, static_cast<uint32_t>(prompt.size()));
-  if (job.isCancelled) return;  // fillSeats ends it
+  if (job.isCancelled) return endJob(seat->job);
   const bool isAlone = waiting == 0 && freeSeats() + 1 == seats_.size();
   const auto chunk =
       seat->session->appendChunk(prompt.subspan(done), isAlone ? UINT64_MAX : options_.sharedChunkPicoseconds);
   if (!chunk) return endJob(seat->job, chunk.status());
   if (chunk->logits.empty()) return;
-  job.response.promptTimes = seat->session->takeTimes();
+  job.isPromptDone = true;
+  job.response.promptTimes.add(seat->session->takeTimes());
   if (job.request.answers > 1) job.logits.assign(chunk->logits.begin(), chunk->logits.end());
   beginAnswer(*seat, chunk->logits);
 }
@@ -191,32 +216,30 @@ void SchedulerRounds::decode(std::span<Seat* const> members) {
 
 void SchedulerRounds::beginAnswer(Seat& seat, std::span<const float> logits) {
   Job& job = *seat.job;
-  const ModelLimits& limits = pool_->model()->limits();
   seat.answer = job.begun++;
-  const uint32_t room = limits.kvRows - seat.session->position() + 1;
+  seat.state = State::kDecode;
+  const uint32_t room = pool_->model()->limits().kvRows - seat.session->position() + 1;
   job.response.answers[seat.answer].tokens.reserve(std::min(job.request.maxTokens, room));
-  seat.session->takeTimes();
   takeToken(seat, logits);
 }
 
 void SchedulerRounds::takeToken(Seat& seat, std::span<const float> logits) {
   Job& job = *seat.job;
+  if (job.isCancelled) return endJob(seat.job);
   std::vector<int32_t>& tokens = job.response.answers[seat.answer].tokens;
   const size_t best = bestTokens(logits, job.top);
   const std::optional<int32_t> token = job.request.next(
       {.answer = seat.answer, .tokens = tokens, .logits = logits, .top = std::span(job.top).first(best)});
   if (!token) return endAnswer(seat, StopReason::kStop);
   const ModelLimits& limits = pool_->model()->limits();
-  if (*token < 0 || static_cast<uint32_t>(*token) >= limits.vocab) {
+  if (!isInVocabulary(*token, limits.vocab)) {
     return endJob(seat.job, outOfRange(concat("the request chose token ", *token, "; the vocabulary has ids 0 to ",
                                               limits.vocab - 1)));
   }
   tokens.push_back(*token);
-  if (tokens.size() >= job.request.maxTokens || seat.session->position() == limits.kvRows) {
-    return endAnswer(seat, StopReason::kLength);
-  }
+  const bool isFull = !options_.session.contextShift && seat.session->position() == limits.kvRows;
+  if (isFull || tokens.size() >= job.request.maxTokens) return endAnswer(seat, StopReason::kLength);
   seat.token = *token;
-  seat.state = State::kDecode;
 }
 
 void SchedulerRounds::endAnswer(Seat& seat, StopReason reason) {
@@ -224,11 +247,10 @@ void SchedulerRounds::endAnswer(Seat& seat, StopReason reason) {
   Answer& answer = job->response.answers[seat.answer];
   answer.reason = reason;
   answer.times = seat.session->takeTimes();
-  if (++job->ended == job->request.answers) return endJob(job, std::move(job->response));
+  if (++job->ended == job->request.answers) return endJob(job);
   free(seat);
   // The last seat of a job keeps the prompt for the answers to come; others go to whoever waits longest.
-  if (ownerOf(*job) != nullptr) return;
-  if (Status status = lend(seat, job); !status.isOk()) endJob(job, std::move(status));
+  if (!hasSeat(*job)) lend(job);
 }
 
 void SchedulerRounds::free(Seat& seat) {
@@ -237,16 +259,20 @@ void SchedulerRounds::free(Seat& seat) {
   seat.lastUse = ++uses_;
 }
 
-void SchedulerRounds::endJob(std::shared_ptr<Job> job, Result<Response> result) {
+void SchedulerRounds::endJob(std::shared_ptr<Job> job, Status status) {
+  Response& response = job->response;
   for (Seat& seat : seats_) {
-    if (seat.job == job) free(seat);
+    if (seat.job != job) continue;
+    const bool answers = seat.state == State::kDecode;
+    (answers ? response.answers[seat.answer].times : response.promptTimes).add(seat.session->takeTimes());
+    free(seat);
   }
-  job->finish(std::move(result));
+  job->finish(status.isOk() ? Result<Response>(std::move(response)) : std::move(status));
 }
 
 void SchedulerRounds::cancelAll() {
   for (Seat& seat : seats_) {
-    if (seat.job != nullptr) endJob(seat.job, std::move(seat.job->response));
+    if (seat.job != nullptr) endJob(seat.job);
   }
 }
 

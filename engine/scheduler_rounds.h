@@ -22,8 +22,9 @@ struct Job {
   std::chrono::steady_clock::time_point submitted;
   std::atomic<bool> isCancelled = false;
 
-  // Of the stepping thread.
+  // Of whoever has taken the job out of the queue: the stepping thread, or one that drops what was cancelled.
   Response response;
+  bool isPromptDone = false;     ///< and `logits` are there
   uint32_t begun = 0;            ///< answers
   uint32_t ended = 0;            ///< answers
   std::vector<float> logits;     ///< behind the prompt, where there are more answers than one
@@ -38,7 +39,7 @@ struct Job {
 };
 
 /// The best of `logits` in order, as many as `best` has room for; of equal ones the smaller id comes first, NaN never.
-/// Returns how many there are.
+/// Returns how many there are. O(logits log best), allocates nothing.
 size_t bestTokens(std::span<const float> logits, std::span<ScoredToken> best);
 
 /// Slots and what is done in them. One thread at a time.
@@ -48,9 +49,13 @@ class SchedulerRounds {
 
   uint32_t freeSeats() const;
   bool isIdle() const { return freeSeats() == seats_.size(); }
+  /// Free seats that fillSeats is going to take.
+  uint32_t wantedSeats() const;
   /// Puts a job into a free seat, of which there is one.
   void start(std::shared_ptr<Job> job);
-  /// Ends what was cancelled, and lets answers that wait for a seat have the free ones.
+  /// Ends what was cancelled.
+  void endCancelled();
+  /// Lets answers that wait for a seat have the free ones.
   void fillSeats();
   /// A chunk of one prompt, then a step of all that decode. `waiting`: requests that have no seat.
   void round(uint32_t waiting);
@@ -70,15 +75,20 @@ class SchedulerRounds {
     std::shared_ptr<Job> job;
     uint32_t answer = 0;
     int32_t token = 0;
+    uint32_t promptTokens = 0;  ///< of the last job
     uint64_t lastUse = 0;
   };
   using Members = std::array<Seat*, blob::kMaxBatchRows>;
 
   explicit SchedulerRounds(const SchedulerOptions& options) : options_(options) {}
   Seat& chooseSeat(std::span<const int32_t> prompt);
-  Seat* ownerOf(const Job& job);
-  /// Copies the prompt of `job` into the free `seat`, unless it is there.
-  Status lend(Seat& seat, const std::shared_ptr<Job>& job);
+  /// Gives a free seat to the job, with what any seat or the store has of its prompt. Returns how many tokens.
+  Result<uint32_t> take(Seat& seat, const std::shared_ptr<Job>& job);
+  /// Answers of the job that have not begun and have no seat.
+  uint32_t unseated(const Job& job) const;
+  bool hasSeat(const Job& job) const;
+  /// Gives a free seat to an answer of a job whose prompt has been computed.
+  void lend(const std::shared_ptr<Job>& job);
   void promptChunk(uint32_t waiting);
   void decodeAll();
   void decode(std::span<Seat* const> members);
@@ -87,8 +97,8 @@ class SchedulerRounds {
   void takeToken(Seat& seat, std::span<const float> logits);
   void endAnswer(Seat& seat, StopReason reason);
   void free(Seat& seat);
-  /// Frees all seats of the job and finishes it.
-  void endJob(std::shared_ptr<Job> job, Result<Response> result);
+  /// Frees all seats of the job and finishes it, with its response or a failure.
+  void endJob(std::shared_ptr<Job> job, Status status = Status::ok());
 
   SchedulerOptions options_;
   std::shared_ptr<SlotPool> pool_;

@@ -10,6 +10,7 @@ using namespace firn::examples;
 /// The likeliest token each time, but for the first one of each answer: the likeliest, the second likeliest, ...
 std::optional<int32_t> chooseToken(const engine::NextTokenInput& input) {
   const size_t rank = input.tokens.empty() ? input.answer : 0;
+  if (rank >= input.top.size()) return std::nullopt;  // fewer than topK where logits are NaN
   return input.top[rank].id;
 }
 
