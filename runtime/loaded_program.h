@@ -73,8 +73,8 @@ struct Task {
     const Operand& operand = operands[index];
     return reinterpret_cast<T*>(frame.bases[operand.base] + operand.record->offset);
   }
-  /// Rows of operand `index` to compute in this run: the valid ones, of as many as the operand has (a body of another
-  /// size has fewer than the entry).
+  /// Rows of operand `index` to compute in this run: the valid ones, at most those the operand has. A task on scratch
+  /// alone is verified against its operands and not against the entry: it may have fewer rows.
   uint32_t rows(const CallFrame& frame, uint32_t index) const { return std::min(frame.valid, operand(index).dims[0]); }
   double attrDouble(uint32_t index) const { return std::bit_cast<double>(attrs[index]); }
   uint32_t attrInt(uint32_t index) const { return static_cast<uint32_t>(attrs[index]); }

@@ -18,15 +18,8 @@ using testing::HasSubstr;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-class BatchTest : public DeviceTest {
+class BatchTest : public RigTest {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    rig = Rig::open(GetParam());
-    ASSERT_NE(rig, nullptr);
-  }
-
   static std::vector<int32_t> idsOf(uint32_t slot, uint32_t count) { return someIds(count, 11 * slot); }
 
   /// Slot `slot` holds `count` tokens of its own.
@@ -50,8 +43,6 @@ class BatchTest : public DeviceTest {
   }
 
   Bits logitsOf(uint32_t row) { return bitsOf(rig->logits(row + 1).subspan(size_t{row} * kVocab, kVocab)); }
-
-  std::unique_ptr<Rig> rig;
 };
 
 // Lengths around the ends of blocks and contexts, in slots that are not in order.

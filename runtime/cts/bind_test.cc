@@ -10,13 +10,11 @@ namespace {
 using blob::SymbolKind;
 using testing::HasSubstr;
 
-class BindTest : public DeviceTest {
+class BindTest : public RigTest {
  protected:
   void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    rig = Rig::open(GetParam());
-    ASSERT_NE(rig, nullptr);
+    RigTest::SetUp();
+    if (rig == nullptr) return;
     entryIndex = rig->entry("prefill.16.64");
     bound = rig->bindings(entryIndex);
   }
@@ -29,7 +27,6 @@ class BindTest : public DeviceTest {
     EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("prefill.16.64"), HasSubstr(what)));
   }
 
-  std::unique_ptr<Rig> rig;
   uint32_t entryIndex = 0;
   Bindings bound{};
 };

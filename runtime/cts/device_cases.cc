@@ -61,6 +61,13 @@ void DeviceTest::SetUp() {
   }
 }
 
+void RigTest::SetUp() {
+  DeviceTest::SetUp();
+  if (IsSkipped()) return;
+  rig = Rig::open(GetParam());
+  ASSERT_NE(rig, nullptr);
+}
+
 std::string caseName(const testing::TestParamInfo<DeviceCase>& info) { return info.param.name; }
 
 }  // namespace firn::runtime::cts

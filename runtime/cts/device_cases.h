@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ const std::vector<DeviceException>& deviceExceptions();
 class DeviceTest : public testing::TestWithParam<DeviceCase> {
  protected:
   void SetUp() override;
+};
+
+/// One that works with a rig. `rig` is null where the test is skipped.
+class RigTest : public DeviceTest {
+ protected:
+  void SetUp() override;
+  std::unique_ptr<Rig> rig;
 };
 
 std::string caseName(const testing::TestParamInfo<DeviceCase>& info);

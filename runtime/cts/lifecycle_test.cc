@@ -7,17 +7,7 @@
 namespace firn::runtime::cts {
 namespace {
 
-class LifecycleTest : public DeviceTest {
- protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    rig = Rig::open(GetParam());
-    ASSERT_NE(rig, nullptr);
-  }
-
-  std::unique_ptr<Rig> rig;
-};
+class LifecycleTest : public RigTest {};
 
 TEST_P(LifecycleTest, TwoProgramsDoNotDisturbEachOther) {
   ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));

@@ -12,13 +12,11 @@ namespace {
 using blob::SymbolKind;
 using testing::HasSubstr;
 
-class SubmitTest : public DeviceTest {
+class SubmitTest : public RigTest {
  protected:
   void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    rig = Rig::open(GetParam());
-    ASSERT_NE(rig, nullptr);
+    RigTest::SetUp();
+    if (rig == nullptr) return;
     entryIndex = rig->entry("prefill.16.64");
   }
 
@@ -35,7 +33,6 @@ class SubmitTest : public DeviceTest {
   }
   void expectChunkRefused(const char* found, const char* expected) { expectRefused("prefill.16.64", found, expected); }
 
-  std::unique_ptr<Rig> rig;
   uint32_t entryIndex = 0;
 };
 

@@ -20,15 +20,8 @@ namespace {
 using blob::SymbolKind;
 using Bits = std::vector<uint32_t>;
 
-class ValuesTest : public DeviceTest {
+class ValuesTest : public RigTest {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped()) return;
-    rig = Rig::open(GetParam());
-    ASSERT_NE(rig, nullptr);
-  }
-
   // Prefill of all tokens in one chunk, then the head of its last row.
   static Bits lastLogitsByChunk(Rig& rig, std::string_view entry, const Tokens& tokens) {
     EXPECT_TRUE(rig.run(entry, tokens));
@@ -42,8 +35,6 @@ class ValuesTest : public DeviceTest {
     EXPECT_TRUE(rig.generateAll(tokens));
     return bitsOf(rig.logits(1));
   }
-
-  std::unique_ptr<Rig> rig;
 };
 
 TEST_P(ValuesTest, LogitsAreFiniteAndNotFlat) {
