@@ -34,12 +34,12 @@ void checkRounds(uint32_t threads, const SpinPolicy& policy, uint32_t rounds) {
   for (uint32_t self = 0; self < threads; ++self) EXPECT_EQ(wrong[self], 0U) << "thread " << self;
 }
 
-TEST(FlagBarrier, OrdersTwoThreads) { checkRounds(2, SpinPolicy{}, 2000); }
-TEST(FlagBarrier, OrdersMoreThreadsThanCpus) { checkRounds(7, SpinPolicy::oversubscribed(), 300); }
-TEST(FlagBarrier, OrdersThreadsThatOnlySleep) { checkRounds(3, SpinPolicy{.pauses = 0, .yields = 0}, 500); }
-TEST(FlagBarrier, OneThreadNeverWaits) { checkRounds(1, SpinPolicy{}, 10); }
+TEST(FlagBarrierTest, OrdersTwoThreads) { checkRounds(2, SpinPolicy{}, 2000); }
+TEST(FlagBarrierTest, OrdersMoreThreadsThanCpus) { checkRounds(7, SpinPolicy::oversubscribed(), 300); }
+TEST(FlagBarrierTest, OrdersThreadsThatOnlySleep) { checkRounds(3, SpinPolicy{.pauses = 0, .yields = 0}, 500); }
+TEST(FlagBarrierTest, OneThreadNeverWaits) { checkRounds(1, SpinPolicy{}, 10); }
 
-TEST(WaitWord, SleeperUsesNoCpuAndIsWoken) {
+TEST(WaitWordTest, SleeperUsesNoCpuAndIsWoken) {
   WaitWord word;
   int64_t cpuNanoseconds = -1;
   std::thread sleeper([&] {
@@ -55,7 +55,7 @@ TEST(WaitWord, SleeperUsesNoCpuAndIsWoken) {
   EXPECT_LT(cpuNanoseconds, 100'000'000) << "a waiting thread kept spinning";
 }
 
-TEST(Cpus, PinAndMoveKeepToTheMask) {
+TEST(CpusTest, PinAndMoveKeepToTheMask) {
   const std::vector<uint32_t> cpus = allowedCpus();
   ASSERT_FALSE(cpus.empty());
   std::thread([&] {

@@ -8,7 +8,7 @@
 namespace firn {
 namespace {
 
-TEST(DType, EveryHalfSurvivesTheRoundTrip) {
+TEST(DTypeTest, EveryHalfSurvivesTheRoundTrip) {
   for (uint32_t half = 0; half < 0x10000; ++half) {
     const float value = f16ToF32(static_cast<uint16_t>(half));
     if (std::isnan(value)) {
@@ -19,7 +19,7 @@ TEST(DType, EveryHalfSurvivesTheRoundTrip) {
   }
 }
 
-TEST(DType, HalvesRoundToNearestEven) {
+TEST(DTypeTest, HalvesRoundToNearestEven) {
   EXPECT_EQ(f32ToF16(1.0F + 0x1p-11F), 0x3C00);      // tie: to even, down
   EXPECT_EQ(f32ToF16(1.0F + 3 * 0x1p-11F), 0x3C02);  // tie: to even, up
   EXPECT_EQ(f32ToF16(65519.996F), 0x7BFF);
@@ -29,14 +29,14 @@ TEST(DType, HalvesRoundToNearestEven) {
   EXPECT_EQ(f32ToF16(-std::numeric_limits<float>::infinity()), 0xFC00);
 }
 
-TEST(DType, BytesRefusePartialBlocksAndOverflow) {
+TEST(DTypeTest, BytesRefusePartialBlocksAndOverflow) {
   EXPECT_EQ(dtypeBytes(DType::kQ4_1, 576), 360U);
   EXPECT_EQ(dtypeBytes(DType::kQ4_0, 31), std::nullopt);
   EXPECT_EQ(dtypeBytes(DType::kF32, std::numeric_limits<uint64_t>::max() / 2), std::nullopt);
   EXPECT_EQ(dtypeInfo(static_cast<DType>(200)), nullptr);
 }
 
-TEST(DType, GgmlNumbersFindTheirRow) {
+TEST(DTypeTest, GgmlNumbersFindTheirRow) {
   EXPECT_EQ(dtypeFromGgml(3)->name, "q4_1");
   EXPECT_EQ(dtypeFromGgml(-1), nullptr);
   EXPECT_EQ(dtypeFromGgml(4), nullptr);

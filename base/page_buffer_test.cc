@@ -21,7 +21,7 @@ uint64_t residentBytes(std::span<std::byte> bytes) {
          4096;
 }
 
-TEST(PageBuffer, IsZeroAndAligned) {
+TEST(PageBufferTest, IsZeroAndAligned) {
   for (const uint64_t size : {uint64_t{1}, uint64_t{4096}, kMegabyte, 5 * kMegabyte + 1}) {
     auto buffer = PageBuffer::allocate(size);
     ASSERT_TRUE(buffer.isOk());
@@ -36,7 +36,7 @@ TEST(PageBuffer, IsZeroAndAligned) {
   EXPECT_EQ(PageBuffer::allocate(UINT64_MAX).status().code(), Code::kResourceExhausted);
 }
 
-TEST(PageBuffer, ATouchOfSmallPagesTakesNoHugeOne) {
+TEST(PageBufferTest, ATouchOfSmallPagesTakesNoHugeOne) {
   auto buffer = PageBuffer::allocate(16 * kMegabyte);
   ASSERT_TRUE(buffer.isOk());
   useSmallPages(buffer->bytes());
@@ -48,7 +48,7 @@ TEST(PageBuffer, ATouchOfSmallPagesTakesNoHugeOne) {
   }
 }
 
-TEST(PageBuffer, AdviceKeepsToWholePagesInside) {
+TEST(PageBufferTest, AdviceKeepsToWholePagesInside) {
   auto buffer = PageBuffer::allocate(8 * kMegabyte);
   ASSERT_TRUE(buffer.isOk());
   // Nothing to advise about: no page lies inside.

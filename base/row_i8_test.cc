@@ -14,14 +14,14 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-TEST(RowI8, TheLargestGetsTheLargestCodeAndTiesGoToEven) {
+TEST(RowI8Test, TheLargestGetsTheLargestCodeAndTiesGoToEven) {
   std::vector<int8_t> codes(6);
   const std::vector<float> values = {127, -127, 0.5F, 1.5F, -2.5F, 0};
   EXPECT_EQ(quantizeRowI8(values, codes), 1);
   EXPECT_THAT(codes, ElementsAre(127, -127, 0, 2, -2, 0));
 }
 
-TEST(RowI8, EveryValueIsWithinHalfACode) {
+TEST(RowI8Test, EveryValueIsWithinHalfACode) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   constexpr double kRoundoff = 0x1p-24;
@@ -36,7 +36,7 @@ TEST(RowI8, EveryValueIsWithinHalfACode) {
   }
 }
 
-TEST(RowI8, TinyRowsAreZeroAndOddOnesAreNan) {
+TEST(RowI8Test, TinyRowsAreZeroAndOddOnesAreNan) {
   std::vector<int8_t> codes(2, 5);
   EXPECT_EQ(quantizeRowI8(std::vector<float>{0x1p-101F, 0}, codes), 0);
   EXPECT_THAT(codes, Each(0));

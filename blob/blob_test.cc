@@ -187,7 +187,7 @@ TEST_P(BlobTest, OpenNamesTheFile) {
   EXPECT_EQ(Blob::open(folder.string()).status().code(), Code::kInvalidArgument);
 }
 
-TEST(Writer, RefusesWrongWeightsAndABadProgram) {
+TEST(WriterTest, RefusesWrongWeightsAndABadProgram) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("firn_writer_" + std::to_string(getpid()))).string();
   Contents contents = sampleContents(Target::kCpu);
@@ -207,7 +207,7 @@ TEST(Writer, RefusesWrongWeightsAndABadProgram) {
   EXPECT_NE(bad.status().message().find("token_embd"), std::string::npos) << bad.status().toString();
 }
 
-TEST(Writer, RefusesWhatNoReaderOpens) {
+TEST(WriterTest, RefusesWhatNoReaderOpens) {
   auto tokenizer = PageBuffer::allocate(kMaxOutsideBytes);  // its pages are never touched
   ASSERT_TRUE(tokenizer.isOk());
   Contents contents = sampleContents(Target::kCpu, SampleSize::kHeadOnly);
@@ -219,7 +219,7 @@ TEST(Writer, RefusesWhatNoReaderOpens) {
   EXPECT_NE(writer.status().message().find("536870912"), std::string::npos) << writer.status().toString();
 }
 
-TEST(Writer, RefusesACardThatIsNoShallowObject) {
+TEST(WriterTest, RefusesACardThatIsNoShallowObject) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("firn_card_" + std::to_string(getpid()))).string();
   const auto nested = [](size_t depth) {
@@ -241,7 +241,7 @@ TEST(Writer, RefusesACardThatIsNoShallowObject) {
   std::filesystem::remove(path);
 }
 
-TEST(KvPart, RowsThenScalesAndNoOtherType) {
+TEST(KvPartTest, RowsThenScalesAndNoOtherType) {
   for (const auto& [type, rows, scales] :
        {std::tuple{DType::kF32, 4U, 0U}, {DType::kF16, 2U, 0U}, {DType::kI8, 1U, 4U}}) {
     const auto part = KvPart::of(type, 3, 128, 20);
@@ -255,7 +255,7 @@ TEST(KvPart, RowsThenScalesAndNoOtherType) {
 }
 
 /// What no sample has, no lie and no fuzz seed reaches.
-TEST(TaskOp, EachStandsInASample) {
+TEST(TaskOpTest, EachStandsInASample) {
   std::set<uint16_t> used;
   for (const Target target : {Target::kReference, Target::kCpu}) {
     for (const TaskRecord& task : sampleContents(target).program.tasks) used.insert(task.op);
@@ -266,7 +266,7 @@ TEST(TaskOp, EachStandsInASample) {
   }
 }
 
-TEST(StridedOperand, WhatDoesNotFitHasNoBytes) {
+TEST(StridedOperandTest, WhatDoesNotFitHasNoBytes) {
   const auto bytesOf = [](std::vector<uint32_t> dims) {
     return stridedOperand(Space::kScratch, DType::kF32, dims, 0).bytes;
   };
@@ -278,7 +278,7 @@ TEST(StridedOperand, WhatDoesNotFitHasNoBytes) {
   EXPECT_EQ(bytesOf({1, 1, 1, 1, 1}), 0U) << "five dims";
 }
 
-TEST(TaskOp, EveryOpHasANameAndARule) {
+TEST(TaskOpTest, EveryOpHasANameAndARule) {
   uint32_t count = 0;
   for (uint32_t op = 0; op < 0x10000; ++op) {
     const bool hasName = !taskOpName(static_cast<TaskOp>(op)).empty();
@@ -309,7 +309,7 @@ std::vector<std::pair<uint64_t, std::vector<std::byte>>> documentedBytes() {
   return lines;
 }
 
-TEST(VerifyWeights, FindsAnyFlippedByte) {
+TEST(VerifyWeightsTest, FindsAnyFlippedByte) {
   const auto bytes = sampleBlob(Target::kCpu);
   ASSERT_TRUE(bytes.isOk());
   const auto good = Blob::fromMemory(*bytes);
@@ -325,7 +325,7 @@ TEST(VerifyWeights, FindsAnyFlippedByte) {
   }
 }
 
-TEST(BlobFormatPage, TheWorkedExampleIsTrue) {
+TEST(BlobFormatPageTest, TheWorkedExampleIsTrue) {
   const auto file = sampleBlob(Target::kReference, SampleSize::kHeadOnly);
   ASSERT_TRUE(file.isOk()) << file.status().toString();
   const auto blob = Blob::fromMemory(*file);

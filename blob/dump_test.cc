@@ -27,7 +27,7 @@ std::string dumped(Dumper dump, const Blob& blob, const DumpOptions& options) {
   return out;
 }
 
-TEST(Dump, TextNamesEverything) {
+TEST(DumpTest, TextNamesEverything) {
   const std::string text = dumped(dumpText, sample(Target::kCpu), {});
   for (const char* expected :
        {"target cpu", "2 lanes", "prefill.16.64", "generate.128", "head.2", "block.16", "kv_bytes", ".firn.weights",
@@ -40,7 +40,7 @@ TEST(Dump, TextNamesEverything) {
   EXPECT_NE(tasks.find("weights[param 3]+0  q4_1[32, 64] panels"), std::string::npos) << tasks;
 }
 
-TEST(Dump, JsonAgreesWithTheBlob) {
+TEST(DumpTest, JsonAgreesWithTheBlob) {
   const Blob blob = sample(Target::kReference);
   const auto json = nlohmann::json::parse(dumped(dumpJson, blob, {.tasks = true}));
   EXPECT_EQ(json["ident"]["target"], "reference");
@@ -65,7 +65,7 @@ TEST(Dump, JsonAgreesWithTheBlob) {
 }
 
 /// A hostile blob is dumped record by record, so what is held of it at once is no more than a task.
-TEST(Dump, JsonComesInSmallPieces) {
+TEST(DumpTest, JsonComesInSmallPieces) {
   const Blob blob = sample(Target::kCpu);
   size_t largest = 0;
   dumpJson(blob, {.tasks = true}, [&](std::string_view text) { largest = std::max(largest, text.size()); });

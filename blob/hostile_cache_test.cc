@@ -9,7 +9,7 @@
 namespace firn::blob {
 namespace {
 
-TEST(Hostile, ScalesOfTheCache) {
+TEST(HostileTest, ScalesOfTheCache) {
   const auto write = TaskOp::kCpuKvWrite;
   const auto attend = TaskOp::kCpuAttention;  // the first has a bias
   expectRefused(
@@ -74,7 +74,7 @@ TEST(Hostile, ScalesOfTheCache) {
 }
 
 /// A part of this cache has 4 heads of 128 rows of 8 halves: 2048 bytes a head.
-TEST(Hostile, PartsAndHeadsOfTheCache) {
+TEST(HostileTest, PartsAndHeadsOfTheCache) {
   const auto write = TaskOp::kCpuKvWrite;
   const auto attend = TaskOp::kCpuAttention;
   expectRefused(
@@ -105,7 +105,7 @@ TEST(Hostile, PartsAndHeadsOfTheCache) {
 }
 
 /// Rows of i8 cannot do without their scales, and rows of f16 and f32 have none to name.
-TEST(Hostile, ScalesThatDoNotFitTheType) {
+TEST(HostileTest, ScalesThatDoNotFitTheType) {
   for (const Target target : {Target::kCpu, Target::kReference}) {
     for (const DType kvType : {DType::kI8, DType::kF16}) {
       Contents contents = sampleContents(target, SampleSize::kFull, kvType);
@@ -130,7 +130,7 @@ TEST(Hostile, ScalesThatDoNotFitTheType) {
 }
 
 /// A key bias is its bias and its table, with the attributes of the turn, or nothing of all that.
-TEST(Hostile, HalfAKeyBias) {
+TEST(HostileTest, HalfAKeyBias) {
   for (const Target target : {Target::kCpu, Target::kReference}) {
     for (const uint32_t dropped : {1U, 2U}) {
       Contents contents = sampleContents(target, SampleSize::kFull, DType::kI8);

@@ -10,7 +10,7 @@
 namespace firn::blob {
 namespace {
 
-TEST(Hostile, Header) {
+TEST(HostileTest, Header) {
   expectRefused(
       Target::kCpu,
       {
@@ -39,7 +39,7 @@ TEST(Hostile, Header) {
       });
 }
 
-TEST(Hostile, Texts) {
+TEST(HostileTest, Texts) {
   expectRefused(
       Target::kCpu,
       {
@@ -55,7 +55,7 @@ TEST(Hostile, Texts) {
       });
 }
 
-TEST(Hostile, Sections) {
+TEST(HostileTest, Sections) {
   // Fields of the section headers: sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, sh_addralign,
   // sh_entsize.
   constexpr std::pair<uint64_t, std::string_view> kFields[] = {
@@ -79,7 +79,7 @@ TEST(Hostile, Sections) {
   }
 }
 
-TEST(Hostile, Frame) {
+TEST(HostileTest, Frame) {
   expectRefused(
       Target::kCpu,
       {
@@ -101,7 +101,7 @@ TEST(Hostile, Frame) {
 }
 
 /// Refused before the hash can be looked for.
-TEST(Hostile, Note) {
+TEST(HostileTest, Note) {
   Editor unnamed(Target::kCpu);
   unnamed.section(SectionId::kNote)[12] = std::byte{'g'};
   expectMessage(unnamed.readAsIs(), "the note's name is not \"firn\"");
@@ -113,7 +113,7 @@ TEST(Hostile, Note) {
   expectMessage(tooLarge.read(), "the header of the note is not that of a firn blob");
 }
 
-TEST(Hostile, ACardHasALimit) {
+TEST(HostileTest, ACardHasALimit) {
   Contents contents = sampleContents(Target::kReference, SampleSize::kHeadOnly);
   contents.card = "{\"a\":\"" + std::string(16U << 20, 'a') + "\"}";
   const std::string path = testing::TempDir() + "firn_large_card.firn";
@@ -147,20 +147,20 @@ Status readBodies(size_t bodies, std::string_view name = "") {
 }
 
 // What verification keeps of a body is several times the body, so a file of empty ones must be refused before.
-TEST(Hostile, BodiesAreBounded) {
+TEST(HostileTest, BodiesAreBounded) {
   EXPECT_EQ(readBodies(kMaxRecords).code(), Code::kNotFound) << "only the folder is at fault";
   const Status status = readBodies(kMaxRecords + 1);
   EXPECT_NE(status.message().find("table bodies has 65537 records"), std::string::npos) << status.toString();
 }
 
 // Every task may name the same string, and whoever lists the tasks copies it.
-TEST(Hostile, StringsAreBounded) {
+TEST(HostileTest, StringsAreBounded) {
   EXPECT_EQ(readBodies(1, std::string(kMaxStringBytes, 'n')).code(), Code::kNotFound) << "only the folder is at fault";
   const Status status = readBodies(1, std::string(kMaxStringBytes + 1, 'n'));
   EXPECT_NE(status.message().find("has 257 bytes, expected at most 256"), std::string::npos) << status.toString();
 }
 
-TEST(Hostile, AnotherVersionIsNamedBesideOurs) {
+TEST(HostileTest, AnotherVersionIsNamedBesideOurs) {
   for (uint32_t minor : {0U, kFormatMinor + 1}) {
     Editor editor(Target::kCpu);
     editor.editIdent([&](Ident& ident) { ident.formatMinor = minor; });

@@ -9,7 +9,7 @@
 namespace firn::blob {
 namespace {
 
-TEST(Hostile, Tables) {
+TEST(HostileTest, Tables) {
   expectRefused(Target::kCpu,
                 {
                     {"program table entries: offset is 8", [](Editor& e) { e.header().entries.offset = 8; }},
@@ -37,7 +37,7 @@ TEST(Hostile, Tables) {
                 });
 }
 
-TEST(Hostile, Records) {
+TEST(HostileTest, Records) {
   expectRefused(
       Target::kCpu,
       {

@@ -6,7 +6,7 @@
 namespace firn::blob {
 namespace {
 
-TEST(Hostile, OperandPlaces) {
+TEST(HostileTest, OperandPlaces) {
   const auto q = TaskOp::kCpuLinearI8;
   expectRefused(
       Target::kCpu,
@@ -60,7 +60,7 @@ TEST(Hostile, OperandPlaces) {
       });
 }
 
-TEST(Hostile, OperandShapes) {
+TEST(HostileTest, OperandShapes) {
   const auto q = TaskOp::kCpuLinearI8;
   expectRefused(
       Target::kCpu,
@@ -116,7 +116,7 @@ TEST(Hostile, OperandShapes) {
       });
 }
 
-TEST(Hostile, Attributes) {
+TEST(HostileTest, Attributes) {
   const auto nan = doubleAttr(__builtin_nan(""));
   expectRefused(Target::kCpu, {
                                   {"attribute eps", [=](Editor& e) { e.attr(TaskOp::kCpuRmsNorm, 0) = nan; }},
@@ -134,7 +134,7 @@ TEST(Hostile, Attributes) {
                               });
 }
 
-TEST(Hostile, ReferenceTasks) {
+TEST(HostileTest, ReferenceTasks) {
   expectRefused(
       Target::kReference,
       {

@@ -71,7 +71,7 @@ void expectOnlyNumbers(const SampleTasks& sample, const TaskRecord& task, size_t
   }
 }
 
-TEST(TaskAttrs, RealNumbersAreFiniteInF32) {
+TEST(TaskAttrsTest, RealNumbersAreFiniteInF32) {
   std::set<OpAttr> tried;
   for (const Target target : {Target::kCpu, Target::kReference}) {
     const SampleTasks sample(target, DType::kI8);  // whose attentions have all their attributes

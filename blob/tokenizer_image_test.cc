@@ -46,7 +46,7 @@ std::vector<std::byte> build(const TokenizerData& data) {
   return image ? *std::move(image) : std::vector<std::byte>();
 }
 
-TEST(TokenizerImage, holdsWhatItWasBuiltFrom) {
+TEST(TokenizerImageTest, holdsWhatItWasBuiltFrom) {
   const std::vector<std::byte> bytes = build(smallData());
   auto opened = TokenizerImage::open(bytes);
   ASSERT_TRUE(opened.isOk()) << opened.status().toString();
@@ -76,9 +76,9 @@ TEST(TokenizerImage, holdsWhatItWasBuiltFrom) {
   EXPECT_FALSE(image.isEndId(0));
 }
 
-TEST(TokenizerImage, sameDataSameBytes) { EXPECT_EQ(build(smallData()), build(smallData())); }
+TEST(TokenizerImageTest, sameDataSameBytes) { EXPECT_EQ(build(smallData()), build(smallData())); }
 
-TEST(TokenizerImage, repeatedMergesCostNothing) {
+TEST(TokenizerImageTest, repeatedMergesCostNothing) {
   TokenizerData data = smallData();
   const std::vector<std::byte> expected = build(data);
   data.merges.insert(data.merges.end(), 10000, "ab c");
@@ -87,7 +87,7 @@ TEST(TokenizerImage, repeatedMergesCostNothing) {
   EXPECT_EQ(build(data).size(), expected.size());
 }
 
-TEST(TokenizerImage, firstOfEqualTokensIsFoundAndBothDecode) {
+TEST(TokenizerImageTest, firstOfEqualTokensIsFoundAndBothDecode) {
   TokenizerData data = smallData();
   data.tokens.push_back("ab");
   data.types.push_back(1);
@@ -102,7 +102,7 @@ TEST(TokenizerImage, firstOfEqualTokensIsFoundAndBothDecode) {
   EXPECT_THAT(image->controlIds(), ElementsAre(7, 8, 12));
 }
 
-TEST(TokenizerImage, noMergeMakesAControlToken) {
+TEST(TokenizerImageTest, noMergeMakesAControlToken) {
   TokenizerData data = smallData();
   data.tokens = {"<", ">", "<>"};
   data.types = {1, 1, 3};
@@ -120,7 +120,7 @@ struct BadData {
   void (*change)(TokenizerData&);
 };
 
-TEST(TokenizerImage, refusesBadDataByName) {
+TEST(TokenizerImageTest, refusesBadDataByName) {
   const BadData cases[] = {
       {"unsupported tokenizer 'llama'", [](TokenizerData& d) { d.model = "llama"; }},
       {"merge 3 'a z' needs 'z', which is no token", [](TokenizerData& d) { d.merges.push_back("a z"); }},
@@ -146,7 +146,7 @@ TEST(TokenizerImage, refusesBadDataByName) {
   }
 }
 
-TEST(TokenizerImage, refusesALongSpecial) {
+TEST(TokenizerImageTest, refusesALongSpecial) {
   TokenizerData data = smallData();
   const std::string atLimit(kMaxSpecialBytes, 's');
   const std::string overLimit(kMaxSpecialBytes + 1, 's');
@@ -157,7 +157,7 @@ TEST(TokenizerImage, refusesALongSpecial) {
   EXPECT_EQ(buildTokenizerImage(data).status().code(), Code::kResourceExhausted);
 }
 
-TEST(TokenizerImage, refusesALongMergedToken) {
+TEST(TokenizerImageTest, refusesALongMergedToken) {
   // The verifier compares the text of every merge: short texts keep that in proportion to the image.
   TokenizerData data = smallData();
   const std::string half(kMaxMergedBytes / 2, 'x');
@@ -180,13 +180,13 @@ TEST(TokenizerImage, refusesALongMergedToken) {
   EXPECT_THAT(TokenizerImage::open(image.bytes()).status().message(), HasSubstr("expected at most 1024"));
 }
 
-TEST(TokenizerImage, refusesOtherVersions) {
+TEST(TokenizerImageTest, refusesOtherVersions) {
   AlignedImage image(build(smallData()));
   image.header().version = 2;
   EXPECT_EQ(TokenizerImage::open(image.bytes()).status().code(), Code::kVersionMismatch);
 }
 
-TEST(TokenizerImage, refusesEveryTruncation) {
+TEST(TokenizerImageTest, refusesEveryTruncation) {
   const auto bytes = build(smallData());
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(TokenizerImage::open(std::span(bytes).first(size)).isOk()) << size;
@@ -198,7 +198,7 @@ struct BadField {
   void (*change)(TokenizerHeader&, std::byte* image);
 };
 
-TEST(TokenizerImage, refusesBadFields) {
+TEST(TokenizerImageTest, refusesBadFields) {
   const BadField cases[] = {
       {"magic", [](TokenizerHeader& h, std::byte*) { h.magic ^= 1; }},
       {"size", [](TokenizerHeader& h, std::byte*) { h.imageBytes -= 8; }},
@@ -245,7 +245,7 @@ TEST(TokenizerImage, refusesBadFields) {
   }
 }
 
-TEST(TokenizerImage, refusesMergesThatDoNotAddUp) {
+TEST(TokenizerImageTest, refusesMergesThatDoNotAddUp) {
   AlignedImage image(build(smallData()));
   const TokenizerHeader& header = image.header();
   auto* slots = reinterpret_cast<MergeSlot*>(image.bytes().data() + header.mergeSlots.offset);
@@ -264,7 +264,7 @@ TEST(TokenizerImage, refusesMergesThatDoNotAddUp) {
   EXPECT_TRUE(TokenizerImage::open(image.bytes()).isOk());
 }
 
-TEST(TokenizerImage, refusesEmptySlotsThatHoldAnything) {
+TEST(TokenizerImageTest, refusesEmptySlotsThatHoldAnything) {
   AlignedImage image(build(smallData()));
   const TokenizerHeader& header = image.header();
   auto* slots = reinterpret_cast<MergeSlot*>(image.bytes().data() + header.mergeSlots.offset);
@@ -279,7 +279,7 @@ TEST(TokenizerImage, refusesEmptySlotsThatHoldAnything) {
   EXPECT_TRUE(TokenizerImage::open(image.bytes()).isOk());
 }
 
-TEST(TokenizerImage, flippedBytesAreRefusedOrHarmless) {
+TEST(TokenizerImageTest, flippedBytesAreRefusedOrHarmless) {
   const auto bytes = build(smallData());
   for (size_t at = 0; at < bytes.size(); ++at) {
     for (const unsigned bit : {0U, 3U, 7U}) {
@@ -300,7 +300,7 @@ TEST(TokenizerImage, flippedBytesAreRefusedOrHarmless) {
   }
 }
 
-TEST(TokenizerImage, fullHashTablesDoNotLoop) {
+TEST(TokenizerImageTest, fullHashTablesDoNotLoop) {
   AlignedImage image(build(smallData()));
   const TokenizerHeader& header = image.header();
   std::memset(image.bytes().data() + header.tokenSlots.offset, 0, size_t{4} * header.tokenSlots.count);
@@ -309,7 +309,7 @@ TEST(TokenizerImage, fullHashTablesDoNotLoop) {
   EXPECT_EQ(opened->findToken("not there"), kNoToken);
 }
 
-TEST(TokenizerImage, manyTokensAreAllFound) {
+TEST(TokenizerImageTest, manyTokensAreAllFound) {
   std::vector<std::string> texts;
   std::mt19937 random(1);
   for (int i = 0; i < 20000; ++i) texts.push_back("t" + std::to_string(i) + std::string(random() % 9, 'x'));

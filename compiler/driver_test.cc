@@ -320,7 +320,7 @@ TEST_F(DriverTest, AFolderThatDoesNotExistIsAnError) {
   EXPECT_THAT(status.message(), HasSubstr("no/such"));
 }
 
-TEST(CompilerId, Is128BitsInHexadecimal) {
+TEST(CompilerIdTest, Is128BitsInHexadecimal) {
   EXPECT_EQ(compilerId().size(), 32);
   EXPECT_EQ(compilerId().find_first_not_of("0123456789abcdef"), std::string::npos);
 }

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(ChooseSizes, DefaultsAreTheDocumentedOnes) {
+TEST(ChooseSizesTest, DefaultsAreTheDocumentedOnes) {
   auto sizes = chooseSizes({});
   ASSERT_TRUE(sizes) << sizes.status().toString();
   EXPECT_EQ(sizes->maxPromptTokens, 1024);
@@ -20,7 +20,7 @@ TEST(ChooseSizes, DefaultsAreTheDocumentedOnes) {
   EXPECT_GE(sizes->lanes, 1);
 }
 
-TEST(ChooseSizes, RoundsSortsAndCompletes) {
+TEST(ChooseSizesTest, RoundsSortsAndCompletes) {
   CompileOptions options;
   options.maxPromptTokens = 500;
   options.minResponseTokens = 1;
@@ -36,7 +36,7 @@ TEST(ChooseSizes, RoundsSortsAndCompletes) {
   EXPECT_EQ(sizes->lanes, 3);
 }
 
-TEST(CheckWidth, StridesOfTheLargestChunkHave32Bits) {
+TEST(CheckWidthTest, StridesOfTheLargestChunkHave32Bits) {
   Sizes sizes;
   sizes.prefillChunks = {16, kMaxTokens};
   EXPECT_TRUE(checkWidth(sizes, 4095));
@@ -48,7 +48,7 @@ TEST(CheckWidth, StridesOfTheLargestChunkHave32Bits) {
   EXPECT_TRUE(checkWidth(sizes, 4096)) << "what the message says is possible";
 }
 
-TEST(ChooseSizes, BatchesAreSortedAndGenerateIsTheOneOfOne) {
+TEST(ChooseSizesTest, BatchesAreSortedAndGenerateIsTheOneOfOne) {
   CompileOptions options;
   options.batches = {8, 1, 2, 8};
   auto sizes = chooseSizes(options);
@@ -58,7 +58,7 @@ TEST(ChooseSizes, BatchesAreSortedAndGenerateIsTheOneOfOne) {
   EXPECT_THAT(chooseSizes(options)->batches, testing::IsEmpty());
 }
 
-TEST(ChooseSizes, DefaultLaddersFitSmallAndLargeSizes) {
+TEST(ChooseSizesTest, DefaultLaddersFitSmallAndLargeSizes) {
   CompileOptions options;
   options.maxPromptTokens = 1;
   options.minResponseTokens = 64;
@@ -72,7 +72,7 @@ TEST(ChooseSizes, DefaultLaddersFitSmallAndLargeSizes) {
   EXPECT_THAT(large->contexts, ElementsAre(256, 512, 1024, 2048, 4096));
 }
 
-TEST(ChooseSizes, TheReferenceTargetHasOneLane) {
+TEST(ChooseSizesTest, TheReferenceTargetHasOneLane) {
   CompileOptions options;
   options.target = "reference";
   options.lanes = 8;
@@ -87,7 +87,7 @@ struct BadCase {
   std::vector<std::string> said;
 };
 
-TEST(ChooseSizes, RefusesByNameWithBothNumbers) {
+TEST(ChooseSizesTest, RefusesByNameWithBothNumbers) {
   std::vector<BadCase> cases(8);
   cases[0] = {"prompt", {}, {"--max-prompt-len", "0", "1048576"}};
   cases[0].options.maxPromptTokens = 0;

@@ -90,7 +90,7 @@ std::string conflictOf(const blob::Blob& blob, const blob::SegmentRecord& segmen
   return {};
 }
 
-TEST(LaneRaces, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
+TEST(LaneRacesTest, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
   std::string path =
       (std::filesystem::temp_directory_path() / ("firn_races_" + std::to_string(getpid()) + ".firn")).string();
   for (const char* model : {"tests/data/gguf/llama-bias-linear-rope.gguf", "tests/data/quant/q4_0.gguf",
@@ -122,7 +122,7 @@ TEST(LaneRaces, NoLaneTouchesWhatAnotherWritesInTheSameSegment) {
   std::filesystem::remove(path);
 }
 
-TEST(LaneRaces, TheCheckSeesAConflict) {
+TEST(LaneRacesTest, TheCheckSeesAConflict) {
   Touched touched;
   EXPECT_TRUE(touched.mark(0, 4, 0, false));
   EXPECT_TRUE(touched.mark(0, 4, 1, false));

@@ -36,7 +36,7 @@ uint64_t leastCost(const VariantTable& table, uint32_t row, uint32_t tokens, uin
   return known[tokens] = best;
 }
 
-TEST(VariantTable, NamesWhatTheBlobLacks) {
+TEST(VariantTableTest, NamesWhatTheBlobLacks) {
   const auto blob = cts::makeTinyBlob({});
   ASSERT_TRUE(blob.isOk());
   const auto chunk = VariantTable::create(*blob, {.prefillChunks = {32}, .contexts = {}});
@@ -74,7 +74,7 @@ void dropEntry(blob::Program& program, blob::EntryKind kind, uint32_t rows, uint
 }
 
 // A step of a batch may meet a session at any row.
-TEST(VariantTable, EveryBatchSizeReachesTheWholeCache) {
+TEST(VariantTableTest, EveryBatchSizeReachesTheWholeCache) {
   for (const uint32_t rows : cts::kBatchRows) {
     for (const uint32_t context : cts::kContexts) {
       const auto blob = cts::makeTinyBlob(
@@ -92,7 +92,7 @@ TEST(VariantTable, EveryBatchSizeReachesTheWholeCache) {
   }
 }
 
-TEST(VariantTable, ChoosesTheSmallestThatFits) {
+TEST(VariantTableTest, ChoosesTheSmallestThatFits) {
   const VariantTable table = tinyTable();
   EXPECT_EQ(table.generateFor(1)->context, 64U);
   EXPECT_EQ(table.generateFor(64)->context, 64U);
@@ -107,7 +107,7 @@ TEST(VariantTable, ChoosesTheSmallestThatFits) {
   EXPECT_EQ(table.headFor(99).rows, 16U);
 }
 
-TEST(VariantTable, CountsTheWeightsThatAStepReads) {
+TEST(VariantTableTest, CountsTheWeightsThatAStepReads) {
   const auto blob = cts::makeTinyBlob({.target = blob::Target::kCpu});
   ASSERT_TRUE(blob.isOk());
   const auto table = VariantTable::create(*blob, {});
@@ -127,13 +127,13 @@ TEST(VariantTable, CountsTheWeightsThatAStepReads) {
   EXPECT_EQ(table->headFor(1).weightBytes, head);
 }
 
-TEST(VariantTable, KeepsTheWholeCacheWhateverTheLadder) {
+TEST(VariantTableTest, KeepsTheWholeCacheWhateverTheLadder) {
   const VariantTable table = tinyTable({.prefillChunks = {16}, .contexts = {64}});
   EXPECT_EQ(table.chunks(), std::vector<uint32_t>{16});
   EXPECT_EQ(table.generates().back().context, cts::kKvRows);
 }
 
-TEST(PrefillPlan, CoversEveryLengthFromEveryRowAtTheLeastCost) {
+TEST(PrefillPlanTest, CoversEveryLengthFromEveryRowAtTheLeastCost) {
   const VariantTable table = tinyTable();
   for (uint32_t row0 = 0; row0 < cts::kKvRows; ++row0) {
     for (uint32_t tokens = 1; row0 + tokens <= cts::kKvRows; ++tokens) {
@@ -159,7 +159,7 @@ TEST(PrefillPlan, CoversEveryLengthFromEveryRowAtTheLeastCost) {
 }
 
 // A blob may predict any time: sums of them must not wrap, and every length must still be covered.
-TEST(PrefillPlan, CoversEveryLengthWhateverTheBlobPredicts) {
+TEST(PrefillPlanTest, CoversEveryLengthWhateverTheBlobPredicts) {
   for (const uint64_t picoseconds : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX / 2 + 1}) {
     const auto blob = cts::makeTinyBlob({.picoseconds = picoseconds});
     ASSERT_TRUE(blob.isOk()) << blob.status().toString();
@@ -180,7 +180,7 @@ TEST(PrefillPlan, CoversEveryLengthWhateverTheBlobPredicts) {
 }
 
 // Whatever the bound, a prompt goes on by chunks; the head counts where the prompt ends.
-TEST(PrefillPlan, ABoundLeavesTheSmallestChunks) {
+TEST(PrefillPlanTest, ABoundLeavesTheSmallestChunks) {
   const VariantTable table = tinyTable();
   const uint32_t smallest = table.chunks().front(), largest = table.chunks().back();
   for (const uint64_t bound : {uint64_t{0}, uint64_t{1}, table.prefillFor(smallest, smallest)->cost}) {
@@ -205,7 +205,7 @@ TEST(PrefillPlan, ABoundLeavesTheSmallestChunks) {
   EXPECT_NE(firstRows(largest + 16, chunk - 1), largest);
 }
 
-TEST(PrefillPlan, RefusesRowsThatDoNotExist) {
+TEST(PrefillPlanTest, RefusesRowsThatDoNotExist) {
   const VariantTable table = tinyTable();
   EXPECT_EQ(planPrefill(table, 0, 0, cts::kKvRows).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(planPrefill(table, 0, cts::kKvRows + 1, cts::kKvRows).status().code(), Code::kOutOfRange);

@@ -19,7 +19,7 @@ blob::ProgramHeader headerOf(uint32_t layers, uint32_t headDim) {
 
 std::string cardOf(const std::string& ropes) { return R"({"architecture": "x", "rope": )" + ropes + "}"; }
 
-TEST(RopesOfCard, ReadsEveryLayer) {
+TEST(RopesOfCardTest, ReadsEveryLayer) {
   const auto ropes = ropesOfCard(
       cardOf(R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 4, "frequencies": [1, 0.25]},
                  {"first_layer": 2, "layers": 1, "pairing": "interleaved", "dims": 2, "frequencies": [0.5]}])"),
@@ -34,7 +34,7 @@ TEST(RopesOfCard, ReadsEveryLayer) {
   EXPECT_EQ((*ropes)[1].dims, 2U);
 }
 
-TEST(RopesOfCard, ManyLayersOfOneRopeTakeItOnce) {
+TEST(RopesOfCardTest, ManyLayersOfOneRopeTakeItOnce) {
   const uint32_t dims = 1 << 12;
   std::string frequencies = "1";
   for (uint32_t i = 1; i < dims / 2; ++i) frequencies += ",0";
@@ -47,13 +47,13 @@ TEST(RopesOfCard, ManyLayersOfOneRopeTakeItOnce) {
   EXPECT_EQ(ropes->front().layers, 1U << 24);
 }
 
-TEST(RopesOfCard, NoneIsNoError) {
+TEST(RopesOfCardTest, NoneIsNoError) {
   const auto ropes = ropesOfCard(R"({"architecture": "x"})", headerOf(3, 8));
   ASSERT_TRUE(ropes.isOk());
   EXPECT_TRUE(ropes->empty());
 }
 
-TEST(RopesOfCard, RefusesWhatContradictsTheProgram) {
+TEST(RopesOfCardTest, RefusesWhatContradictsTheProgram) {
   for (
       const char* bad : {
           "1",

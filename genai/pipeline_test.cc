@@ -26,13 +26,13 @@ EngineFake scripted(std::vector<int32_t> script, size_t promptTokens) {
 
 std::vector<int32_t> prompt(size_t n) { return std::vector<int32_t>(n, 5); }
 
-class Pipeline : public ::testing::Test {
+class PipelineTest : public ::testing::Test {
  protected:
   TestVocabulary vocabulary;
   Tokenizer tokenizer = vocabulary.tokenizer("smollm");
 };
 
-TEST_F(Pipeline, stopsAtTheEndToken) {
+TEST_F(PipelineTest, stopsAtTheEndToken) {
   std::vector<int32_t> script = *tokenizer.encode("hello 日本");
   EngineFake engine = scripted(script, 3);
   std::string streamed;
@@ -63,7 +63,7 @@ TEST_F(Pipeline, stopsAtTheEndToken) {
   EXPECT_EQ(engine.tokens().size(), 3 + script.size() - 1);
 }
 
-TEST_F(Pipeline, endTokenFirstGivesEmptyText) {
+TEST_F(PipelineTest, endTokenFirstGivesEmptyText) {
   EngineFake engine = scripted({}, 2);
   auto result = generate(engine, &tokenizer, prompt(2));
   ASSERT_TRUE(result.isOk());
@@ -73,7 +73,7 @@ TEST_F(Pipeline, endTokenFirstGivesEmptyText) {
   EXPECT_EQ(result->decodeTokensPerS, 0);
 }
 
-TEST_F(Pipeline, maxTokensAreExact) {
+TEST_F(PipelineTest, maxTokensAreExact) {
   for (const uint64_t most : {0U, 1U, 2U, 3U}) {
     EngineFake engine = scripted({7, 8, 9, 10, 11}, 4);
     auto result = generate(engine, &tokenizer, prompt(4), {.maxTokens = most});
@@ -85,7 +85,7 @@ TEST_F(Pipeline, maxTokensAreExact) {
   }
 }
 
-TEST_F(Pipeline, capacityIsRowsMinusPromptPlusOne) {
+TEST_F(PipelineTest, capacityIsRowsMinusPromptPlusOne) {
   const std::pair<size_t, size_t> cases[] = {{6, 315}, {256, 65}, {1, 320}};
   for (const auto& [n, expected] : cases) {
     EngineFake engine = scripted({}, n);
@@ -97,7 +97,7 @@ TEST_F(Pipeline, capacityIsRowsMinusPromptPlusOne) {
   }
 }
 
-TEST_F(Pipeline, worksWithoutATokenizer) {
+TEST_F(PipelineTest, worksWithoutATokenizer) {
   EngineFake engine = scripted({7, 8, 9}, 1);
   GenerateCallbacks callbacks;
   callbacks.onText = [](std::string_view) {
@@ -111,7 +111,7 @@ TEST_F(Pipeline, worksWithoutATokenizer) {
   EXPECT_EQ(result->text, "");
 }
 
-TEST_F(Pipeline, aHeadWiderThanTheVocabularyHasNoTextThere) {
+TEST_F(PipelineTest, aHeadWiderThanTheVocabularyHasNoTextThere) {
   EngineLimits wide = kLimits;
   wide.vocab = 600;
   EngineFake engine(wide, [](std::span<const int32_t>) { return 599; });
@@ -121,7 +121,7 @@ TEST_F(Pipeline, aHeadWiderThanTheVocabularyHasNoTextThere) {
   EXPECT_EQ(result->text, "");
 }
 
-TEST_F(Pipeline, anUnfinishedCharacterIsDropped) {
+TEST_F(PipelineTest, anUnfinishedCharacterIsDropped) {
   std::vector<int32_t> script = *tokenizer.encode("é😸");
   script.pop_back();
   EngineFake engine = scripted(script, 1);
@@ -130,7 +130,7 @@ TEST_F(Pipeline, anUnfinishedCharacterIsDropped) {
   EXPECT_EQ(result->text, "é");
 }
 
-TEST_F(Pipeline, refusesBeforeAnyWork) {
+TEST_F(PipelineTest, refusesBeforeAnyWork) {
   EngineFake engine = scripted({}, 1);
   const auto message = [&](size_t n, const GenerateOptions& options) {
     const auto result = generate(engine, &tokenizer, prompt(n), options);
@@ -148,7 +148,7 @@ TEST_F(Pipeline, refusesBeforeAnyWork) {
   EXPECT_TRUE(generate(engine, &tokenizer, prompt(1)).isOk());
 }
 
-TEST_F(Pipeline, logitsThatAreNoNumbersAreNamedWithTheirPlace) {
+TEST_F(PipelineTest, logitsThatAreNoNumbersAreNamedWithTheirPlace) {
   EngineFake engine(kLimits, [](std::span<const int32_t> tokens) { return tokens.size() < 3 ? 7 : EngineFake::kNan; });
   for (const float temperature : {0.0F, 1e-3F}) {
     const auto result = generate(engine, &tokenizer, prompt(1), {.sampler = {.temperature = temperature}});
@@ -157,7 +157,7 @@ TEST_F(Pipeline, logitsThatAreNoNumbersAreNamedWithTheirPlace) {
   }
 }
 
-TEST_F(Pipeline, anEndlessEngineIsAskedForAllThatIsWanted) {
+TEST_F(PipelineTest, anEndlessEngineIsAskedForAllThatIsWanted) {
   for (const bool isEndless : {false, true}) {
     EngineLimits limits = kLimits;
     limits.isEndless = isEndless;
@@ -170,7 +170,7 @@ TEST_F(Pipeline, anEndlessEngineIsAskedForAllThatIsWanted) {
   }
 }
 
-TEST_F(Pipeline, cachedTokensAreThoseOfTheCommonPrefix) {
+TEST_F(PipelineTest, cachedTokensAreThoseOfTheCommonPrefix) {
   EngineFake engine = scripted({7, 8}, 3);
   const auto cached = [&](std::vector<int32_t> ids) {
     const auto result = generate(engine, &tokenizer, ids, {.maxTokens = 1});
@@ -198,7 +198,7 @@ class EngineThatStops : public EngineFake {
   std::atomic<bool>* why_;
 };
 
-TEST_F(Pipeline, aPromptThatIsCancelledHasNoAnswer) {
+TEST_F(PipelineTest, aPromptThatIsCancelledHasNoAnswer) {
   std::atomic<bool> cancel = false;
   EngineThatStops engine(&cancel);
   const auto result = generate(engine, &tokenizer, prompt(5), {.cancel = &cancel});
@@ -212,7 +212,7 @@ TEST_F(Pipeline, aPromptThatIsCancelledHasNoAnswer) {
   EXPECT_EQ(generate(other, &tokenizer, prompt(5), {.cancel = &cancel}).status().code(), Code::kCancelled);
 }
 
-TEST_F(Pipeline, cancelStopsBetweenSteps) {
+TEST_F(PipelineTest, cancelStopsBetweenSteps) {
   EngineFake engine = scripted({7, 8, 9}, 1);
   std::atomic<bool> cancel = true;
   GenerateOptions options{.cancel = &cancel};
@@ -250,7 +250,7 @@ TEST_F(Pipeline, cancelStopsBetweenSteps) {
   EXPECT_EQ(generate(engine, &tokenizer, prompt(1), {}, callbacks).status().code(), Code::kCancelled);
 }
 
-TEST_F(Pipeline, samplingDependsOnTheSeedOnly) {
+TEST_F(PipelineTest, samplingDependsOnTheSeedOnly) {
   EngineLimits limits = kLimits;
   const auto run = [&](uint64_t seed) {
     EngineFake engine(limits, [](std::span<const int32_t>) { return 3; });

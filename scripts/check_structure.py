@@ -1,4 +1,5 @@
-"""Structure rules of CONTRIBUTING.md: include graph, file and folder sizes, words in names, how the project speaks.
+"""Structure rules of CONTRIBUTING.md: include graph, file and folder sizes, words in names, suites of tests, how
+the project speaks.
 
 The include graph is read from ARCHITECTURE.md: lines `folder: folder folder ...` of the block that follows "## Include graph".
 usage: check_structure.py, from the root of the tree
@@ -93,6 +94,17 @@ def check_words(files):
                     yield f"{path}:{number}: the name says nothing: {match.group(1)}"
 
 
+def check_suites(files):
+    """Test suites have one style of name, so that a filter or a report is read without looking a name up."""
+    for path in files:
+        if path.suffix != ".cc":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r"TEST(?:_F|_P)?\((\w+)", line)
+            if match and not match.group(1).endswith("Test"):
+                yield f"{path}:{number}: the suite {match.group(1)} has no Test at its end"
+
+
 def check_speech(files):
     """No half-done work."""
     for path in files:
@@ -112,7 +124,8 @@ def main():
         print(__doc__.strip())
         return 0 if sys.argv[1:] == ["--help"] else 2
     files = tracked_files()
-    problems = [*check_includes(files, allowed_includes()), *check_sizes(files), *check_words(files), *check_speech(files)]
+    problems = [*check_includes(files, allowed_includes()), *check_sizes(files), *check_words(files), *check_suites(files),
+                *check_speech(files)]
     for problem in problems:
         print(problem)
     print(f"check_structure: {len(files)} files, {len(problems)} problems")

@@ -39,7 +39,7 @@ int exitAfterSignal(const std::vector<std::string>& program, int signal, std::ch
   return WEXITSTATUS(state);
 }
 
-TEST(ChildProcess, AnInterruptAtAnyMomentEndsBoth) {
+TEST(ChildProcessTest, AnInterruptAtAnyMomentEndsBoth) {
   const auto start = Clock::now();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     // From before the spawn to a child that has long been running.
@@ -51,12 +51,12 @@ TEST(ChildProcess, AnInterruptAtAnyMomentEndsBoth) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(90)) << "a child was waited for to its end";
 }
 
-TEST(ChildProcess, AnInterruptSentByTheChildItselfIsNotLost) {
+TEST(ChildProcessTest, AnInterruptSentByTheChildItselfIsNotLost) {
   const std::vector<std::string> program = {"/bin/sh", "-c", "kill -TERM $PPID; exec sleep 100"};
   for (int i = 0; i < 20; ++i) ASSERT_EQ(exitAfterSignal(program, 0, {}), kExitInterrupted);
 }
 
-TEST(ChildProcess, TheSecondInterruptEndsAtOnce) {
+TEST(ChildProcessTest, TheSecondInterruptEndsAtOnce) {
   // The child heeds no interrupt: neither the terminal's nor the one passed on.
   const std::vector<std::string> program = {"/bin/sh", "-c",
                                             "trap '' INT; kill -INT $PPID; sleep 0.4; kill -INT $PPID; sleep 1"};
@@ -65,7 +65,7 @@ TEST(ChildProcess, TheSecondInterruptEndsAtOnce) {
   EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(1200));
 }
 
-TEST(ChildProcess, ExitCodesAndSignalsBecomeStatuses) {
+TEST(ChildProcessTest, ExitCodesAndSignalsBecomeStatuses) {
   EXPECT_TRUE(runProcess("/bin/true", {}).isOk());
   const Status failed = runProcess("/bin/sh", {"-c", "exit 3"});
   EXPECT_EQ(failed.code(), Code::kIo);

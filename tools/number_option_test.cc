@@ -5,7 +5,7 @@
 namespace firn::tools {
 namespace {
 
-TEST(NumberOption, TakesDecimalNumbersInRange) {
+TEST(NumberOptionTest, TakesDecimalNumbersInRange) {
   EXPECT_EQ(*parseNumber("0", {}), 0);
   EXPECT_EQ(*parseNumber("010", {}), 10);  // not octal
   EXPECT_EQ(*parseNumber("-3", {.least = -3}), -3);
@@ -17,7 +17,7 @@ TEST(NumberOption, TakesDecimalNumbersInRange) {
             "found '7', expected a whole number of at least 1 and at most 6");
 }
 
-TEST(NumberOption, TakesFractionsOfAtLeastZero) {
+TEST(NumberOptionTest, TakesFractionsOfAtLeastZero) {
   EXPECT_EQ(*parseFraction("0"), 0.0F);
   EXPECT_EQ(*parseFraction("0.5"), 0.5F);
   EXPECT_EQ(*parseFraction("1e-3"), 1e-3F);
@@ -26,7 +26,7 @@ TEST(NumberOption, TakesFractionsOfAtLeastZero) {
   }
 }
 
-TEST(NumberOption, ListsHaveNoGaps) {
+TEST(NumberOptionTest, ListsHaveNoGaps) {
   EXPECT_EQ(*parseNumberList("5", {}), std::vector<int64_t>{5});
   EXPECT_EQ(*parseNumberList("1,2,3", {}), (std::vector<int64_t>{1, 2, 3}));
   for (const char* bad : {"", ",", "1,", ",1", "1,,2", "[1,2]", "1, 2"}) {
@@ -34,7 +34,7 @@ TEST(NumberOption, ListsHaveNoGaps) {
   }
 }
 
-TEST(NumberOption, AListLeavesTheNextArgumentAlone) {
+TEST(NumberOptionTest, AListLeavesTheNextArgumentAlone) {
   CLI::App app;
   std::vector<uint32_t> sizes;
   std::string model;

@@ -69,7 +69,7 @@ std::set<std::string> keysRead() {
   return found;
 }
 
-TEST(FloatKeys, EveryOneIsANumberInF32) {
+TEST(FloatKeysTest, EveryOneIsANumberInF32) {
   std::set<std::string> tried;
   for (const FloatKey& test : floatKeys()) {
     tried.insert(std::string(test.key.substr(test.key.find('.') + 1)));
@@ -88,7 +88,7 @@ TEST(FloatKeys, EveryOneIsANumberInF32) {
   EXPECT_EQ(keysRead().size(), floatKeys().size());
 }
 
-TEST(FloatKeys, RefusedKeysHaveNoNeutralNan) {
+TEST(FloatKeysTest, RefusedKeysHaveNoNeutralNan) {
   for (const RefusedKey& key : kRefusedKeys) {
     const std::string name = "llama." + std::string(key.suffix);
     for (const double bad : {kNan, kInf, -kInf, 1e300, 1e-300}) {
@@ -98,7 +98,7 @@ TEST(FloatKeys, RefusedKeysHaveNoNeutralNan) {
 }
 
 // Each number is fine, and what they make together is not.
-TEST(FloatKeys, AngleOfEveryPositionIsANumber) {
+TEST(FloatKeysTest, AngleOfEveryPositionIsANumber) {
   GgufWriter file = scaled("linear").f32("llama.rope.scaling.factor", 1e-38F);
   EXPECT_THAT(refusal(file), AllOf(HasSubstr("'llama.rope.freq_base'"), HasSubstr("expected 0 to 1000000")));
   EXPECT_THAT(refusal(tinyDecoder("llama").f32Tensor("rope_freqs.weight", {1.0F, 1e-38F})),

@@ -23,7 +23,7 @@ std::vector<uint32_t> windowsOf(const GgufWriter& file) {
   return windows;
 }
 
-TEST(Gemma3Import, ReadsItsNormsAndScales) {
+TEST(Gemma3ImportTest, ReadsItsNormsAndScales) {
   const Imported model(tinyGemma3());
   ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();
   const ModelSpec& spec = *model.spec;
@@ -39,7 +39,7 @@ TEST(Gemma3Import, ReadsItsNormsAndScales) {
   EXPECT_THAT(spec.unusedTensors, IsEmpty());
 }
 
-TEST(Gemma3Import, EverySixthLayerSeesAllUnlessThePatternSaysOtherwise) {
+TEST(Gemma3ImportTest, EverySixthLayerSeesAllUnlessThePatternSaysOtherwise) {
   EXPECT_THAT(windowsOf(tinyGemma3(7)), ElementsAre(24, 24, 24, 24, 24, 0, 24));
   const std::string pattern = "gemma3.attention.sliding_window_pattern";
   EXPECT_THAT(windowsOf(tinyGemma3(4).u32(pattern, 2)), ElementsAre(24, 0, 24, 0));
@@ -50,7 +50,7 @@ TEST(Gemma3Import, EverySixthLayerSeesAllUnlessThePatternSaysOtherwise) {
   EXPECT_THAT(refusal(tinyGemma3(2).u32(pattern, 0)), HasSubstr(pattern));
 }
 
-TEST(Gemma3Import, TheWindowMustBeThere) {
+TEST(Gemma3ImportTest, TheWindowMustBeThere) {
   EXPECT_THAT(refusal(tinyGemma3().erase("gemma3.attention.sliding_window")),
               AllOf(HasSubstr("'gemma3.attention.sliding_window'"), HasSubstr("missing")));
   EXPECT_THAT(refusal(tinyGemma3().u32("gemma3.attention.sliding_window", 0)), HasSubstr("sliding_window' is 0"));
@@ -58,7 +58,7 @@ TEST(Gemma3Import, TheWindowMustBeThere) {
               HasSubstr("'gemma3.attention.sliding_window'"));
 }
 
-TEST(Gemma3Import, WindowedLayersHaveARopeOfTheirOwn) {
+TEST(Gemma3ImportTest, WindowedLayersHaveARopeOfTheirOwn) {
   GgufWriter file = tinyGemma3().f32("gemma3.rope.freq_base", 1e6F);
   file.text("gemma3.rope.scaling.type", "linear").f32("gemma3.rope.scaling.factor", 8);
   const Imported model(file);
@@ -73,7 +73,7 @@ TEST(Gemma3Import, WindowedLayersHaveARopeOfTheirOwn) {
   EXPECT_THAT(refusal(tinyGemma3().u32("gemma3.rope.dimension_count_swa", 3)), HasSubstr("dimension_count_swa' is 3"));
 }
 
-TEST(Gemma3Import, TheLargestModelScalesScoresByEmbeddingOverHeads) {
+TEST(Gemma3ImportTest, TheLargestModelScalesScoresByEmbeddingOverHeads) {
   EXPECT_EQ(Imported(tinyGemma3(61)).spec->attentionScale, 0.5F);
   GgufWriter file = tinyGemma3(62);
   file.u32("gemma3.attention.key_length", 4).u32("gemma3.attention.value_length", 4);
@@ -81,7 +81,7 @@ TEST(Gemma3Import, TheLargestModelScalesScoresByEmbeddingOverHeads) {
   EXPECT_EQ(Imported(file.f32("gemma3.attention.scale", 0.25F)).spec->attentionScale, 0.25F);
 }
 
-TEST(Gemma3Import, WhatWouldChangeTheAnswerIsRefused) {
+TEST(Gemma3ImportTest, WhatWouldChangeTheAnswerIsRefused) {
   for (const char* name : {"attn_q_norm", "attn_k_norm", "post_attention_norm", "post_ffw_norm"}) {
     const std::string tensor = std::string("blk.0.") + name + ".weight";
     EXPECT_THAT(refusal(tinyGemma3().eraseTensor(tensor)), AllOf(HasSubstr(tensor), HasSubstr("missing")));

@@ -75,7 +75,7 @@ std::string refusal(const ByteVector& file) {
 
 std::string refusal(const std::string& text) { return refusal(hex(text)); }
 
-TEST(GgufHeader, EmptyModelsOfBothVersionsAreRead) {
+TEST(GgufHeaderTest, EmptyModelsOfBothVersionsAreRead) {
   const Result<GgufFile> three = GgufFile::fromMemory(hex("4747554603 00*19"), "case.gguf");
   ASSERT_TRUE(three.isOk());
   EXPECT_EQ(three->version(), 3U);
@@ -85,21 +85,21 @@ TEST(GgufHeader, EmptyModelsOfBothVersionsAreRead) {
   EXPECT_EQ(two->version(), 2U);
 }
 
-TEST(GgufHeader, OtherMagicIsRefused) {
+TEST(GgufHeaderTest, OtherMagicIsRefused) {
   EXPECT_THAT(refusal("4655474703 00*19"), AllOf(HasSubstr("corrupt"), HasSubstr("'FUGG'"), HasSubstr("'GGUF'")));
 }
 
-TEST(GgufHeader, OtherVersionsAreRefusedByNumber) {
+TEST(GgufHeaderTest, OtherVersionsAreRefusedByNumber) {
   EXPECT_THAT(refusal("47475546 00*20"), AllOf(HasSubstr("version 0"), HasSubstr("2 or 3")));
   EXPECT_THAT(refusal("4747554601 00*19"), HasSubstr("version 1"));
   EXPECT_THAT(refusal("4747554604 00*19"), HasSubstr("version 4"));
 }
 
-TEST(GgufHeader, BigEndianIsRefusedAsTheOtherByteOrder) {
+TEST(GgufHeaderTest, BigEndianIsRefusedAsTheOtherByteOrder) {
   EXPECT_THAT(refusal("4747554600000003 00*16"), AllOf(HasSubstr("byte order"), HasSubstr("big-endian")));
 }
 
-TEST(GgufHeader, EveryPrefixIsTruncated) {
+TEST(GgufHeaderTest, EveryPrefixIsTruncated) {
   ByteVector header = hex("4747554603 00*19");
   while (!header.empty()) {
     header.pop_back();
@@ -107,7 +107,7 @@ TEST(GgufHeader, EveryPrefixIsTruncated) {
   }
 }
 
-TEST(GgufCounts, AbsurdClaimsAreRefusedBeforeAnythingIsAllocated) {
+TEST(GgufCountsTest, AbsurdClaimsAreRefusedBeforeAnythingIsAllocated) {
   const uint64_t before = allocatedBytes;
   EXPECT_THAT(refusal("4747554603000000 ff*8 00*8"), HasSubstr("tensors"));
   EXPECT_THAT(refusal("4747554603 00*10 10 00*8"), HasSubstr("tensors"));
@@ -118,14 +118,14 @@ TEST(GgufCounts, AbsurdClaimsAreRefusedBeforeAnythingIsAllocated) {
   EXPECT_LT(allocatedBytes - before, 1ULL << 20);
 }
 
-TEST(GgufCounts, LengthsThatWrapAreRefused) {
+TEST(GgufCountsTest, LengthsThatWrapAreRefused) {
   // One key of 14 bytes or more, so that the count itself is possible.
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 f8 ff*7 61*20"), AllOf(HasSubstr("key 0"), HasSubstr("truncated")));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 6108 00*10 80 78"),
               AllOf(HasSubstr("key 'a'"), HasSubstr("truncated")));
 }
 
-TEST(GgufCounts, ArraysLongerThanTheFileAreRefused) {
+TEST(GgufCountsTest, ArraysLongerThanTheFileAreRefused) {
   for (const uint32_t element : {0U, 4U, 8U, 12U}) {
     ByteVector payload;
     append<uint32_t>(&payload, element);
@@ -135,26 +135,26 @@ TEST(GgufCounts, ArraysLongerThanTheFileAreRefused) {
   }
 }
 
-TEST(GgufKeys, DuplicatesAndEmptyNamesAreRefused) {
+TEST(GgufKeysTest, DuplicatesAndEmptyNamesAreRefused) {
   EXPECT_THAT(refusal("4747554603 00*11 02 00*7 01 00*7 61 0400000001000000 01 00*7 61 0400000002000000"),
               AllOf(HasSubstr("key 'a'"), HasSubstr("twice")));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*15 0400000001000000"), HasSubstr("empty name"));
 }
 
-TEST(GgufKeys, UnknownValueTypesAreRefused) {
+TEST(GgufKeysTest, UnknownValueTypesAreRefused) {
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 61 0d000000 00*8"), HasSubstr("value type 13"));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 61 ffffffff 00*8"), HasSubstr("value type 4294967295"));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 61 09000000 0d000000 00*8"), HasSubstr("element type 13"));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 61 09000000 09000000 00*8"), HasSubstr("array of arrays"));
 }
 
-TEST(GgufKeys, BoolsOtherThanZeroAndOneAreRefused) {
+TEST(GgufKeysTest, BoolsOtherThanZeroAndOneAreRefused) {
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 61 07000000 02"), AllOf(HasSubstr("'a'"), HasSubstr("bool")));
   EXPECT_EQ(refusal("4747554603 00*11 01 00*7 01 00*7 61 07000000 01"), "accepted");
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 01 00*7 61 09000000 07000000 02 00*7 0103"), HasSubstr("bool"));
 }
 
-TEST(GgufKeys, NamesAreMadeSafeForMessages) {
+TEST(GgufKeysTest, NamesAreMadeSafeForMessages) {
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 02 00*7 1b5b 0d000000 00*8"), HasSubstr("'\\x1b['"));
 }
 
@@ -162,7 +162,7 @@ std::string alignmentKey(const std::string& typeAndValue) {
   return "4747554603 00*11 01 00*7 11 00*7 " + hexOf("general.alignment") + " " + typeAndValue;
 }
 
-TEST(GgufAlignment, OnlyPowersOfTwoFromEightAreTaken) {
+TEST(GgufAlignmentTest, OnlyPowersOfTwoFromEightAreTaken) {
   EXPECT_THAT(refusal(alignmentKey("04 00*7")), AllOf(HasSubstr("'general.alignment' is 0"), HasSubstr("power")));
   EXPECT_THAT(refusal(alignmentKey("04000000 0c000000")), HasSubstr("is 12"));
   EXPECT_THAT(refusal(alignmentKey("04000000 01000000")), HasSubstr("is 1,"));
@@ -170,13 +170,13 @@ TEST(GgufAlignment, OnlyPowersOfTwoFromEightAreTaken) {
   EXPECT_EQ(refusal(alignmentKey("04000000 08000000")), "accepted");
 }
 
-TEST(GgufAlignment, AnyIntegerTypeButNoOther) {
+TEST(GgufAlignmentTest, AnyIntegerTypeButNoOther) {
   EXPECT_EQ(refusal(alignmentKey("0a000000 20 00*7")), "accepted");
   EXPECT_THAT(refusal(alignmentKey("08000000 02 00*7 3332")), AllOf(HasSubstr("string"), HasSubstr("integer")));
   EXPECT_THAT(refusal(alignmentKey("09000000 04000000 01 00*7 20000000")), HasSubstr("array"));
 }
 
-TEST(GgufAlignment, SixtyFourMovesTheData) {
+TEST(GgufAlignmentTest, SixtyFourMovesTheData) {
   const ByteVector file = hex("474755460300000001 00*7 01 00*7 11 00*7 " + hexOf("general.alignment") +
                               " 0400000040000000 01 00*7 740100000010 00*121");
   const Result<GgufFile> read = GgufFile::fromMemory(file, "case.gguf");
@@ -194,19 +194,19 @@ std::string oneTensor(const std::string& typeHex, uint64_t rowLength) {
   return "474755460300000001 00*15 01 00*7 74 01000000 " + digits + " " + typeHex + " 00*8 00*300";
 }
 
-TEST(GgufTensors, TypesOutsideTheFormatAreRefusedByNumber) {
+TEST(GgufTensorsTest, TypesOutsideTheFormatAreRefusedByNumber) {
   EXPECT_THAT(refusal(oneTensor("ffffffff", 32)), AllOf(HasSubstr("'t'"), HasSubstr("4294967295")));
   EXPECT_THAT(refusal(oneTensor("ffffff7f", 32)), AllOf(HasSubstr("'t'"), HasSubstr("2147483647")));
   EXPECT_THAT(refusal(oneTensor("04000000", 32)), AllOf(HasSubstr("'t'"), HasSubstr("number 4"), HasSubstr("q4_0")));
   EXPECT_EQ(refusal(oneTensor("02000000", 32)), "accepted");
 }
 
-TEST(GgufTensors, RowsOfAPartOfABlockAreRefused) {
+TEST(GgufTensorsTest, RowsOfAPartOfABlockAreRefused) {
   EXPECT_THAT(refusal("474755460300000001 00*15 01 00*7 74010000001f 00*7 02 00*82"),
               AllOf(HasSubstr("'t'"), HasSubstr("31"), HasSubstr("q4_0"), HasSubstr("32")));
 }
 
-TEST(GgufTensors, RanksAndDimensionsAreChecked) {
+TEST(GgufTensorsTest, RanksAndDimensionsAreChecked) {
   GgufWriter file;
   EXPECT_THAT(refusal(GgufWriter(file).add({"t", {}, 0, ByteVector(64), {}}).bytes()), HasSubstr("0 dimensions"));
   EXPECT_THAT(refusal(GgufWriter(file).add({"t", {1, 1, 1, 1, 1}, 0, ByteVector(64), {}}).bytes()),
@@ -219,7 +219,7 @@ TEST(GgufTensors, RanksAndDimensionsAreChecked) {
               HasSubstr("more weights"));
 }
 
-TEST(GgufTensors, OffsetsMustBeAlignedInsideAndDisjoint) {
+TEST(GgufTensorsTest, OffsetsMustBeAlignedInsideAndDisjoint) {
   GgufWriter file;
   file.tensor("a", {16}).tensor("b", {16});
   EXPECT_EQ(refusal(file.bytes()), "accepted");
@@ -237,7 +237,7 @@ TEST(GgufTensors, OffsetsMustBeAlignedInsideAndDisjoint) {
   EXPECT_THAT(refusal(overlapping.bytes()), AllOf(HasSubstr("'a'"), HasSubstr("'b'"), HasSubstr("overlap")));
 }
 
-TEST(GgufTensors, NamesOfSixtyFourBytesAreTheLongest) {
+TEST(GgufTensorsTest, NamesOfSixtyFourBytesAreTheLongest) {
   const auto named = [](const std::string& name) { return GgufWriter().tensor(name, {4}).bytes(); };
   EXPECT_EQ(refusal(named(std::string(63, 'n'))), "accepted");
   EXPECT_EQ(refusal(named(std::string(64, 'n'))), "accepted");
@@ -245,13 +245,13 @@ TEST(GgufTensors, NamesOfSixtyFourBytesAreTheLongest) {
   EXPECT_THAT(refusal(named("")), HasSubstr("empty name"));
 }
 
-TEST(GgufTensors, DuplicateNamesAreRefused) {
+TEST(GgufTensorsTest, DuplicateNamesAreRefused) {
   GgufWriter file;
   file.add({"same", {4}, 0, ByteVector(16), {}}).add({"same", {4}, 0, ByteVector(16), {}});
   EXPECT_THAT(refusal(file.bytes()), AllOf(HasSubstr("'same'"), HasSubstr("twice")));
 }
 
-TEST(GgufTensors, ANulInANameIsPartOfIt) {
+TEST(GgufTensorsTest, ANulInANameIsPartOfIt) {
   const std::string name("a\0b", 3);
   const ByteVector bytes = GgufWriter().tensor(name, {4}).tensor("a", {4}).bytes();
   const Result<GgufFile> file = GgufFile::fromMemory(bytes, "case.gguf");
@@ -261,7 +261,7 @@ TEST(GgufTensors, ANulInANameIsPartOfIt) {
   EXPECT_NE(file->findTensor(name), file->findTensor("a"));
 }
 
-TEST(GgufValues, IntegersOfAnyWidthAreOne) {
+TEST(GgufValuesTest, IntegersOfAnyWidthAreOne) {
   GgufWriter writer;
   writer.u32("u32", 7).u64("u64", 7).u16("u16", 7).i32("i32", 7).i32("negative", -7).f32("f32", 7.5F);
   writer.u64("huge", ~0ULL).text("text", "seven").boolean("yes", true).texts("texts", {"x", "", "yz"});
@@ -281,7 +281,7 @@ TEST(GgufValues, IntegersOfAnyWidthAreOne) {
   EXPECT_THAT(std::vector<std::string_view>(texts.begin(), texts.end()), ::testing::ElementsAre("x", "", "yz"));
 }
 
-TEST(GgufRobustness, EveryTruncationIsRefusedAndEveryFlippedByteIsSurvived) {
+TEST(GgufRobustnessTest, EveryTruncationIsRefusedAndEveryFlippedByteIsSurvived) {
   const ByteVector whole = tinyLlama().bytes();
   ASSERT_EQ(refusal(whole), "accepted");
   ByteVector cut = whole;

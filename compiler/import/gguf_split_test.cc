@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class GgufSplit : public ::testing::Test {
+class GgufSplitTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder =
@@ -62,7 +62,7 @@ class GgufSplit : public ::testing::Test {
   std::filesystem::path folder;
 };
 
-TEST_F(GgufSplit, TheFirstShardLoadsAll) {
+TEST_F(GgufSplitTest, TheFirstShardLoadsAll) {
   ASSERT_EQ(openFirst(shards()), "accepted");
   const Result<ModelSpec> split = importModel((folder / name(1)).string());
   ASSERT_TRUE(split.isOk()) << split.status().toString();
@@ -73,7 +73,7 @@ TEST_F(GgufSplit, TheFirstShardLoadsAll) {
   EXPECT_EQ(split->tokenizerImage, whole->tokenizerImage);
 }
 
-TEST_F(GgufSplit, AnotherShardNamesTheFirst) {
+TEST_F(GgufSplitTest, AnotherShardNamesTheFirst) {
   openFirst(shards());
   const Result<GgufFile> second = GgufFile::open((folder / name(2)).string());
   ASSERT_FALSE(second.isOk());
@@ -81,13 +81,13 @@ TEST_F(GgufSplit, AnotherShardNamesTheFirst) {
               AllOf(HasSubstr("shard 2 of 3"), HasSubstr("open the first shard"), HasSubstr("m-00001-of-00003.gguf")));
 }
 
-TEST_F(GgufSplit, AMissingShardIsNamed) {
+TEST_F(GgufSplitTest, AMissingShardIsNamed) {
   std::vector<GgufWriter> two = shards();
   two.pop_back();
   EXPECT_THAT(openFirst(two), AllOf(HasSubstr("not_found"), HasSubstr("m-00003-of-00003.gguf")));
 }
 
-TEST_F(GgufSplit, ShardsThatDisagreeAreRefused) {
+TEST_F(GgufSplitTest, ShardsThatDisagreeAreRefused) {
   std::vector<GgufWriter> files = shards();
   files[1].u16("split.count", 4);
   EXPECT_THAT(openFirst(files), AllOf(HasSubstr("m-00002-of-00003.gguf"), HasSubstr("2 of 4"), HasSubstr("2 of 3")));
@@ -96,33 +96,33 @@ TEST_F(GgufSplit, ShardsThatDisagreeAreRefused) {
   EXPECT_THAT(openFirst(files), AllOf(HasSubstr("m-00003-of-00003.gguf"), HasSubstr("2 of 3")));
 }
 
-TEST_F(GgufSplit, ATotalThatDisagreesIsRefused) {
+TEST_F(GgufSplitTest, ATotalThatDisagreesIsRefused) {
   std::vector<GgufWriter> files = shards();
   files[0].i32("split.tensors.count", 12);
   EXPECT_THAT(openFirst(files), AllOf(HasSubstr("m-00001-of-00003.gguf"), HasSubstr("12"), HasSubstr("11 tensors")));
 }
 
-TEST_F(GgufSplit, ATensorInTwoShardsIsRefused) {
+TEST_F(GgufSplitTest, ATensorInTwoShardsIsRefused) {
   std::vector<GgufWriter> files = shards();
   files[2].add(files[0].tensors()[0]);
   EXPECT_THAT(openFirst(files),
               AllOf(HasSubstr("m-00003-of-00003.gguf"), HasSubstr("'token_embd.weight'"), HasSubstr("two shards")));
 }
 
-TEST_F(GgufSplit, AHostileShardIsNamed) {
+TEST_F(GgufSplitTest, AHostileShardIsNamed) {
   openFirst(shards());
   std::filesystem::resize_file(folder / name(2), 100);
   const Result<GgufFile> file = GgufFile::open((folder / name(1)).string());
   EXPECT_THAT(file.status().message(), AllOf(HasSubstr("m-00002-of-00003.gguf"), HasSubstr("truncated")));
 }
 
-TEST_F(GgufSplit, ARenamedFirstShardSaysWhyTheOthersAreNotFound) {
+TEST_F(GgufSplitTest, ARenamedFirstShardSaysWhyTheOthersAreNotFound) {
   const Result<GgufFile> file = GgufFile::open(write("renamed.gguf", shards()[0]));
   ASSERT_FALSE(file.isOk());
   EXPECT_THAT(file.status().message(), HasSubstr("-00001-of-00003.gguf"));
 }
 
-TEST_F(GgufSplit, AbsurdPlacesAreRefused) {
+TEST_F(GgufSplitTest, AbsurdPlacesAreRefused) {
   std::vector<GgufWriter> files = shards();
   files[0].u64("split.count", 1ULL << 60);
   EXPECT_THAT(openFirst(files), HasSubstr("'split.count'"));
@@ -137,7 +137,7 @@ TEST_F(GgufSplit, AbsurdPlacesAreRefused) {
   EXPECT_THAT(openFirst(files), HasSubstr("'split.no' is missing"));
 }
 
-TEST_F(GgufSplit, SingleFilesLoadWhateverTheirName) {
+TEST_F(GgufSplitTest, SingleFilesLoadWhateverTheirName) {
   GgufWriter one = tinyLlama();
   EXPECT_TRUE(GgufFile::open(write("best-of-breed.gguf", one)).isOk());
   EXPECT_TRUE(GgufFile::open(write("x-00001-of-00001.gguf", one)).isOk());
@@ -145,7 +145,7 @@ TEST_F(GgufSplit, SingleFilesLoadWhateverTheirName) {
   EXPECT_TRUE(GgufFile::open(write("x-00001-of-00001.gguf", one)).isOk());
 }
 
-TEST_F(GgufSplit, WhatIsNoRegularFileIsRefused) {
+TEST_F(GgufSplitTest, WhatIsNoRegularFileIsRefused) {
   EXPECT_EQ(GgufFile::open((folder / "absent.gguf").string()).status().code(), Code::kNotFound);
   EXPECT_FALSE(GgufFile::open(folder.string()).isOk());
 }

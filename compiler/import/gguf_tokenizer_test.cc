@@ -35,7 +35,7 @@ std::string refusal(const GgufWriter& writer) {
 
 GgufWriter vocabularyOnly() { return tinyLlama().eraseTensors(); }
 
-TEST(GgufTokenizer, AFileWithoutTensorsWillDo) {
+TEST(GgufTokenizerTest, AFileWithoutTensorsWillDo) {
   const Built built(vocabularyOnly());
   ASSERT_TRUE(built.image.isOk()) << built.image.status().toString();
   const Result<blob::TokenizerImage> image = blob::TokenizerImage::open(*built.image);
@@ -52,7 +52,7 @@ TEST(GgufTokenizer, AFileWithoutTensorsWillDo) {
   EXPECT_EQ(image->header().addBos, blob::Choice::kUnsaid);
 }
 
-TEST(GgufTokenizer, EndsAreTheUnionOfKeysAndKnownTexts) {
+TEST(GgufTokenizerTest, EndsAreTheUnionOfKeysAndKnownTexts) {
   GgufWriter file = vocabularyOnly();
   file.texts("tokenizer.ggml.tokens", {"a", "b", "c", "<|eot_id|>", "<|im_end|>", "<end_of_turn>"});
   file.i32s("tokenizer.ggml.token_type", {1, 1, 1, 3, 3, 3}).texts("tokenizer.ggml.merges", {});
@@ -68,7 +68,7 @@ TEST(GgufTokenizer, EndsAreTheUnionOfKeysAndKnownTexts) {
   EXPECT_THAT(ends(file), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST(GgufTokenizer, FlagsAndIdsAreRead) {
+TEST(GgufTokenizerTest, FlagsAndIdsAreRead) {
   GgufWriter file = vocabularyOnly();
   file.boolean("tokenizer.ggml.add_bos_token", true).boolean("tokenizer.ggml.add_eos_token", false);
   file.u32("tokenizer.ggml.bos_token_id", 1).i32("tokenizer.ggml.padding_token_id", -1);
@@ -81,7 +81,7 @@ TEST(GgufTokenizer, FlagsAndIdsAreRead) {
   EXPECT_EQ(header.padId, blob::kNoToken);
 }
 
-TEST(GgufTokenizer, PartsThatContradictAreRefused) {
+TEST(GgufTokenizerTest, PartsThatContradictAreRefused) {
   EXPECT_THAT(refusal(vocabularyOnly().u32("tokenizer.ggml.eos_token_id", 6)),
               AllOf(HasSubstr("corrupt"), HasSubstr("'tokenizer.ggml.eos_token_id' is 6")));
   EXPECT_THAT(refusal(vocabularyOnly().i32s("tokenizer.ggml.token_type", {1})), HasSubstr("token_type"));
@@ -93,7 +93,7 @@ TEST(GgufTokenizer, PartsThatContradictAreRefused) {
   EXPECT_THAT(refusal(vocabularyOnly().u32("tokenizer.ggml.add_bos_token", 1)), HasSubstr("expected bool"));
 }
 
-TEST(GgufTokenizer, AModelWithoutOneSaysWhy) {
+TEST(GgufTokenizerTest, AModelWithoutOneSaysWhy) {
   for (const char* kind : {"no_vocab", "llama"}) {
     GgufWriter file = tinyLlama();
     file.text("tokenizer.ggml.model", kind);
@@ -113,7 +113,7 @@ TEST(GgufTokenizer, AModelWithoutOneSaysWhy) {
   EXPECT_EQ(spec->vocab, 6U) << "the rows of the embedding";
 }
 
-TEST(GgufTokenizer, SplitsThatFirnDoesNotKnowAreNamed) {
+TEST(GgufTokenizerTest, SplitsThatFirnDoesNotKnowAreNamed) {
   for (const char* pre : {"deepseek-v3", "QWEN2", "gpt-2 gpt2", "\x1b[31m"}) {
     GgufWriter file = tinyLlama();
     file.text("tokenizer.ggml.pre", pre);

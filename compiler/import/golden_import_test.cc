@@ -39,7 +39,7 @@ void expectSizes(const ModelSpec& spec, const Sizes& sizes) {
   EXPECT_THAT(spec.unusedTensors, IsEmpty());
 }
 
-TEST(GoldenImport, Llama) {
+TEST(GoldenImportTest, Llama) {
   const ModelSpec spec = load("tests/data/gguf/llama.gguf");
   expectSizes(spec, {64, 4, 2, 16});
   ASSERT_EQ(spec.layers.size(), 3U);
@@ -57,7 +57,7 @@ TEST(GoldenImport, Llama) {
   EXPECT_TRUE(tokenizer->isEndId(511));
 }
 
-TEST(GoldenImport, TiedHeadInBf16) {
+TEST(GoldenImportTest, TiedHeadInBf16) {
   const ModelSpec spec = load("tests/data/gguf/llama-tied-bf16.gguf");
   expectSizes(spec, {72, 9, 3, 8});
   EXPECT_FALSE(spec.head.has_value());
@@ -66,7 +66,7 @@ TEST(GoldenImport, TiedHeadInBf16) {
   EXPECT_NEAR(spec.rope.freqs[1], std::pow(100000.0, -0.25), 1e-7);
 }
 
-TEST(GoldenImport, Llama3RopeDividesTheFrequencies) {
+TEST(GoldenImportTest, Llama3RopeDividesTheFrequencies) {
   const ModelSpec spec = load("tests/data/gguf/llama3-rope.gguf");
   expectSizes(spec, {64, 4, 2, 32});
   ASSERT_EQ(spec.rope.freqs.size(), 16U);
@@ -78,7 +78,7 @@ TEST(GoldenImport, Llama3RopeDividesTheFrequencies) {
   EXPECT_LT(spec.rope.freqs[3], std::pow(500000.0, -3.0 / 16) * 0.99);
 }
 
-TEST(GoldenImport, BiasesAndLinearRope) {
+TEST(GoldenImportTest, BiasesAndLinearRope) {
   const ModelSpec spec = load("tests/data/gguf/llama-bias-linear-rope.gguf");
   expectSizes(spec, {64, 4, 2, 16});
   EXPECT_EQ(spec.rope.freqs[0], 0.25F);
@@ -88,7 +88,7 @@ TEST(GoldenImport, BiasesAndLinearRope) {
   }
 }
 
-TEST(GoldenImport, Yarn) {
+TEST(GoldenImportTest, Yarn) {
   const ModelSpec spec = load("tests/data/gguf/llama-yarn.gguf");
   expectSizes(spec, {64, 4, 2, 16});
   EXPECT_NEAR(spec.rope.magnitude, 0.1 * std::log(4.0) + 1, 1e-6);
@@ -96,13 +96,13 @@ TEST(GoldenImport, Yarn) {
   EXPECT_NEAR(spec.rope.freqs[4], 0.0025, 1e-8);
 }
 
-TEST(GoldenImport, MistralWindow) {
+TEST(GoldenImportTest, MistralWindow) {
   const ModelSpec spec = load("tests/data/gguf/mistral-window.gguf");
   expectSizes(spec, {64, 4, 2, 24});
   for (const LayerSpec& layer : spec.layers) EXPECT_EQ(layer.window, 24U);
 }
 
-TEST(GoldenImport, Qwen2) {
+TEST(GoldenImportTest, Qwen2) {
   const ModelSpec spec = load("tests/data/gguf/qwen2.gguf");
   expectSizes(spec, {96, 6, 1, 16, "qwen2", RopePairing::kHalfSplit});
   EXPECT_NEAR(spec.rope.freqs[1], std::pow(1e6, -1.0 / 8), 1e-7);
@@ -114,7 +114,7 @@ TEST(GoldenImport, Qwen2) {
   }
 }
 
-TEST(GoldenImport, Gemma3) {
+TEST(GoldenImportTest, Gemma3) {
   const ModelSpec spec = load("tests/data/gguf/gemma3.gguf");
   expectSizes(spec, {64, 4, 2, 32, "gemma3", RopePairing::kHalfSplit});
   EXPECT_NEAR(spec.rope.freqs[1], std::pow(1e6, -1.0 / 16), 1e-7);
@@ -130,7 +130,7 @@ TEST(GoldenImport, Gemma3) {
   EXPECT_THAT(windows, ElementsAre(24, 24, 24, 24, 24, 0, 24));
 }
 
-TEST(GoldenImport, QuantizedWeights) {
+TEST(GoldenImportTest, QuantizedWeights) {
   const std::pair<const char*, DType> files[] = {{"q8_0", DType::kQ8_0}, {"q4_0", DType::kQ4_0}, {"q4_1", DType::kQ4_1},
                                                  {"q5_0", DType::kQ5_0}, {"q5_1", DType::kQ5_1}, {"q4_k", DType::kQ4_K},
                                                  {"q5_k", DType::kQ5_K}, {"q6_k", DType::kQ6_K}};

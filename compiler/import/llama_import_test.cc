@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(LlamaImport, ReadsTheSizesAndTheWeights) {
+TEST(LlamaImportTest, ReadsTheSizesAndTheWeights) {
   const Imported model(tinyLlama());
   ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();
   const ModelSpec& spec = *model.spec;
@@ -41,7 +41,7 @@ TEST(LlamaImport, ReadsTheSizesAndTheWeights) {
   EXPECT_THAT(spec.tokenizerAbsence, IsEmpty());
 }
 
-TEST(LlamaImport, WeightsAreViewsOfTheFile) {
+TEST(LlamaImportTest, WeightsAreViewsOfTheFile) {
   const Imported model(tinyLlama());
   ASSERT_TRUE(model.spec.isOk());
   const std::span<const std::byte> down = model.spec->layers[0].down.weight.bytes;
@@ -50,7 +50,7 @@ TEST(LlamaImport, WeightsAreViewsOfTheFile) {
   EXPECT_LE(down.data() + down.size(), model.bytes.data() + model.bytes.size());
 }
 
-TEST(LlamaImport, TheHeadIsTiedUnlessTheFileHasOne) {
+TEST(LlamaImportTest, TheHeadIsTiedUnlessTheFileHasOne) {
   EXPECT_FALSE(Imported(tinyLlama()).spec->head.has_value());
   const Imported own(tinyLlama().tensor("output.weight", {8, 6}));
   ASSERT_TRUE(own.spec.isOk()) << own.spec.status().toString();
@@ -58,7 +58,7 @@ TEST(LlamaImport, TheHeadIsTiedUnlessTheFileHasOne) {
   EXPECT_THAT(own.spec->head->weight.dims, ElementsAre(6, 8));
 }
 
-TEST(LlamaImport, MissingKeysHaveTheirDefaults) {
+TEST(LlamaImportTest, MissingKeysHaveTheirDefaults) {
   GgufWriter file = tinyLlama();
   file.erase("llama.attention.head_count_kv").erase("llama.context_length");
   file.tensor("blk.0.attn_k.weight", {8, 8}).tensor("blk.0.attn_v.weight", {8, 8});
@@ -69,14 +69,14 @@ TEST(LlamaImport, MissingKeysHaveTheirDefaults) {
   EXPECT_THAT(model.spec->chatTemplate, IsEmpty());
 }
 
-TEST(LlamaImport, MissingKeysWithoutADefaultAreNamed) {
+TEST(LlamaImportTest, MissingKeysWithoutADefaultAreNamed) {
   for (const char* key : {"llama.block_count", "llama.embedding_length", "llama.feed_forward_length",
                           "llama.attention.head_count", "llama.attention.layer_norm_rms_epsilon"}) {
     EXPECT_THAT(refusal(tinyLlama().erase(key)), AllOf(HasSubstr(key), HasSubstr("missing")));
   }
 }
 
-TEST(LlamaImport, CountsMayBeWideOrPerLayer) {
+TEST(LlamaImportTest, CountsMayBeWideOrPerLayer) {
   GgufWriter file = tinyLlama();
   file.u64("llama.block_count", 1).u64("llama.embedding_length", 8).u16("llama.attention.head_count", 2);
   file.i32s("llama.attention.head_count_kv", {1}).i32s("llama.feed_forward_length", {16});
@@ -86,7 +86,7 @@ TEST(LlamaImport, CountsMayBeWideOrPerLayer) {
   EXPECT_EQ(model.spec->ffn, 16U);
 }
 
-TEST(LlamaImport, LayersThatDifferAreRefusedByName) {
+TEST(LlamaImportTest, LayersThatDifferAreRefusedByName) {
   GgufWriter file = tinyLlama();
   file.u32("llama.block_count", 2).i32s("llama.attention.head_count_kv", {1, 2});
   EXPECT_THAT(refusal(file),
@@ -95,7 +95,7 @@ TEST(LlamaImport, LayersThatDifferAreRefusedByName) {
   EXPECT_THAT(refusal(tinyLlama().i32s("llama.attention.head_count_kv", {-1})), HasSubstr("head_count_kv"));
 }
 
-TEST(LlamaImport, SizesOutsideTheLimitsAreRefused) {
+TEST(LlamaImportTest, SizesOutsideTheLimitsAreRefused) {
   const std::pair<const char*, uint64_t> cases[] = {
       {"llama.block_count", 0},          {"llama.block_count", 1ULL << 40},
       {"llama.embedding_length", 0},     {"llama.embedding_length", 0xFFFFFFFF},
@@ -112,7 +112,7 @@ TEST(LlamaImport, SizesOutsideTheLimitsAreRefused) {
   }
 }
 
-TEST(LlamaImport, EpsilonAndBaseMustBeSane) {
+TEST(LlamaImportTest, EpsilonAndBaseMustBeSane) {
   for (const float value :
        {0.0F, -1e-5F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 2.0F}) {
     EXPECT_THAT(refusal(tinyLlama().f32("llama.attention.layer_norm_rms_epsilon", value)), HasSubstr("epsilon"));
@@ -123,7 +123,7 @@ TEST(LlamaImport, EpsilonAndBaseMustBeSane) {
   EXPECT_THAT(refusal(tinyLlama().u32("llama.rope.freq_base", 10000)), HasSubstr("expected f32"));
 }
 
-TEST(LlamaImport, TensorsMustFitTheSizes) {
+TEST(LlamaImportTest, TensorsMustFitTheSizes) {
   EXPECT_THAT(refusal(tinyLlama().eraseTensor("blk.0.ffn_up.weight")),
               AllOf(HasSubstr("'blk.0.ffn_up.weight'"), HasSubstr("missing"), HasSubstr("[16, 8]")));
   EXPECT_THAT(refusal(tinyLlama().tensor("blk.0.attn_q.weight", {8, 4})),
@@ -135,7 +135,7 @@ TEST(LlamaImport, TensorsMustFitTheSizes) {
   EXPECT_EQ(refusal(tinyLlama().tensor("output_norm.weight", {8, 1})), "accepted");
 }
 
-TEST(LlamaImport, KnownButUnsupportedTypesAreRefusedByName) {
+TEST(LlamaImportTest, KnownButUnsupportedTypesAreRefusedByName) {
   GgufWriter wide = tinyLlama();
   wide.tensor("blk.0.attn_q.weight", {256, 8}, 29);
   EXPECT_THAT(refusal(wide), HasSubstr("'blk.0.attn_q.weight' is [8, 256]"));
@@ -149,7 +149,7 @@ TEST(LlamaImport, KnownButUnsupportedTypesAreRefusedByName) {
   EXPECT_EQ(refusal(tinyLlama().tensor("blk.0.attn_q.weight", {8, 8}, 30)), "accepted");
 }
 
-TEST(LlamaImport, BiasesAreTaken) {
+TEST(LlamaImportTest, BiasesAreTaken) {
   GgufWriter file = tinyLlama();
   file.tensor("blk.0.attn_q.bias", {8}).tensor("blk.0.attn_k.bias", {4}).tensor("blk.0.attn_v.bias", {4});
   file.tensor("blk.0.attn_output.bias", {8}).tensor("blk.0.ffn_gate.bias", {16});
@@ -164,7 +164,7 @@ TEST(LlamaImport, BiasesAreTaken) {
   EXPECT_THAT(model.spec->unusedTensors, IsEmpty());
 }
 
-TEST(LlamaImport, RopeFactorsOfTheFileAreUsed) {
+TEST(LlamaImportTest, RopeFactorsOfTheFileAreUsed) {
   const Imported model(tinyLlama().f32Tensor("rope_freqs.weight", {1.0F, 4.0F}));
   ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();
   EXPECT_THAT(model.spec->rope.freqs, ElementsAre(1.0F, 0.0025F));
@@ -172,7 +172,7 @@ TEST(LlamaImport, RopeFactorsOfTheFileAreUsed) {
   EXPECT_THAT(refusal(tinyLlama().f32Tensor("rope_freqs.weight", {1, 2, 3})), HasSubstr("'rope_freqs.weight' is [3]"));
 }
 
-TEST(LlamaImport, RopeScalingByKeys) {
+TEST(LlamaImportTest, RopeScalingByKeys) {
   GgufWriter linear = tinyLlama();
   linear.text("llama.rope.scaling.type", "linear").f32("llama.rope.scaling.factor", 2);
   EXPECT_THAT(Imported(linear).spec->rope.freqs, ElementsAre(0.5F, 0.005F));
@@ -190,7 +190,7 @@ TEST(LlamaImport, RopeScalingByKeys) {
   EXPECT_THAT(Imported(llama3).spec->rope.freqs, ElementsAre(1.0F, 0.00125F)) << "factors must not count twice";
 }
 
-TEST(LlamaImport, WrongRopeScalingIsRefusedByName) {
+TEST(LlamaImportTest, WrongRopeScalingIsRefusedByName) {
   EXPECT_THAT(refusal(tinyLlama().text("llama.rope.scaling.type", "longrope")),
               AllOf(HasSubstr("'longrope'"), HasSubstr("none, linear, llama3, yarn")));
   EXPECT_THAT(refusal(tinyLlama().text("llama.rope.scaling.type", "yarn")), HasSubstr("'llama.rope.scaling.factor'"));
@@ -199,7 +199,7 @@ TEST(LlamaImport, WrongRopeScalingIsRefusedByName) {
   EXPECT_EQ(refusal(tinyLlama().f32("llama.rope.scaling.attn_factor", 1.0F)), "accepted");
 }
 
-TEST(LlamaImport, WhatWouldChangeTheAnswerIsRefused) {
+TEST(LlamaImportTest, WhatWouldChangeTheAnswerIsRefused) {
   EXPECT_THAT(refusal(tinyLlama().u32("llama.expert_count", 8)),
               AllOf(HasSubstr("unsupported"), HasSubstr("'llama.expert_count' is 8"), HasSubstr("experts")));
   EXPECT_THAT(refusal(tinyLlama().f32("llama.logit_scale", 0.5F)), HasSubstr("'llama.logit_scale'"));
@@ -214,7 +214,7 @@ TEST(LlamaImport, WhatWouldChangeTheAnswerIsRefused) {
   EXPECT_EQ(refusal(neutral), "accepted");
 }
 
-TEST(LlamaImport, AWindowIsThatOfEveryLayer) {
+TEST(LlamaImportTest, AWindowIsThatOfEveryLayer) {
   EXPECT_EQ(Imported(tinyLlama()).spec->layers[0].window, 0U);
   EXPECT_EQ(Imported(tinyLlama().u32("llama.attention.sliding_window", 0)).spec->layers[0].window, 0U);
   const Imported model(tinyLlama().u32("llama.attention.sliding_window", 32));
@@ -225,11 +225,11 @@ TEST(LlamaImport, AWindowIsThatOfEveryLayer) {
               HasSubstr("'llama.attention.sliding_window' is 2147483648"));
 }
 
-TEST(LlamaImport, TheAttentionScaleOfTheFileIsUsed) {
+TEST(LlamaImportTest, TheAttentionScaleOfTheFileIsUsed) {
   EXPECT_EQ(Imported(tinyLlama().f32("llama.attention.scale", 0.25F)).spec->attentionScale, 0.25F);
 }
 
-TEST(LlamaImport, UnknownKeysAndTensorsAreLeftOut) {
+TEST(LlamaImportTest, UnknownKeysAndTensorsAreLeftOut) {
   GgufWriter file = tinyLlama();
   file.text("llama.flavour", "vanilla").texts("general.tags", {"x"}).tensor("extra.weight", {256}, 29);
   const Imported model(file);
@@ -237,7 +237,7 @@ TEST(LlamaImport, UnknownKeysAndTensorsAreLeftOut) {
   EXPECT_THAT(model.spec->unusedTensors, ElementsAre("'extra.weight'"));
 }
 
-TEST(ModelImport, NoModelIsRefusedWithTheReason) {
+TEST(ModelImportTest, NoModelIsRefusedWithTheReason) {
   EXPECT_THAT(refusal(tinyLlama().eraseTensors()), HasSubstr("model has no weights"));
   EXPECT_THAT(refusal(GgufWriter()), HasSubstr("no weights"));
   EXPECT_THAT(refusal(tinyLlama().erase("general.architecture")), HasSubstr("'general.architecture' is missing"));
@@ -246,7 +246,7 @@ TEST(ModelImport, NoModelIsRefusedWithTheReason) {
               AllOf(HasSubstr("unsupported"), HasSubstr("'gpt5'"), HasSubstr("known: gemma3, llama, qwen2")));
 }
 
-TEST(ModelImport, TheHashSeesMetadataAndSizeButNotWeights) {
+TEST(ModelImportTest, TheHashSeesMetadataAndSizeButNotWeights) {
   const blob::Hash128 base = Imported(tinyLlama()).spec->sourceHash;
   EXPECT_EQ(Imported(tinyLlama()).spec->sourceHash, base);
   EXPECT_FALSE(Imported(tinyLlama().u32("llama.context_length", 65)).spec->sourceHash == base);
@@ -255,20 +255,20 @@ TEST(ModelImport, TheHashSeesMetadataAndSizeButNotWeights) {
   EXPECT_EQ(Imported(weights).spec->sourceHash, base);
 }
 
-TEST(ModelImport, ChatTemplatesAreCopiedUpToALimit) {
+TEST(ModelImportTest, ChatTemplatesAreCopiedUpToALimit) {
   EXPECT_EQ(Imported(tinyLlama().text("tokenizer.chat_template", "{{ x }}")).spec->chatTemplate, "{{ x }}");
   EXPECT_THAT(refusal(tinyLlama().text("tokenizer.chat_template", std::string((1U << 20) + 1, 'x'))),
               HasSubstr("'tokenizer.chat_template'"));
 }
 
-TEST(ModelImport, TextsAreSafeToPrint) {
+TEST(ModelImportTest, TextsAreSafeToPrint) {
   EXPECT_EQ(Imported(tinyLlama().text("general.name", "a\x1b[31m")).spec->name, "tiny.gguf");
   EXPECT_EQ(Imported(tinyLlama().text("general.name", "\xff")).spec->name, "tiny.gguf");
   EXPECT_EQ(Imported(tinyLlama().text("general.name", "Modèle")).spec->name, "Modèle");
   EXPECT_THAT(refusal(tinyLlama().text("tokenizer.chat_template", "\xff")), HasSubstr("UTF-8"));
 }
 
-TEST(ModelImport, FlippedBytesNeverCrash) {
+TEST(ModelImportTest, FlippedBytesNeverCrash) {
   const ByteVector whole = tinyLlama().bytes();
   int accepted = 0;
   for (size_t i = 0; i < whole.size(); ++i) {

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(Qwen2Import, ReadsItsKeysBiasesAndPairing) {
+TEST(Qwen2ImportTest, ReadsItsKeysBiasesAndPairing) {
   const Imported model(tinyQwen2().f32("qwen2.rope.freq_base", 1e6F));
   ASSERT_TRUE(model.spec.isOk()) << model.spec.status().toString();
   const ModelSpec& spec = *model.spec;
@@ -25,12 +25,12 @@ TEST(Qwen2Import, ReadsItsKeysBiasesAndPairing) {
   EXPECT_THAT(spec.unusedTensors, IsEmpty());
 }
 
-TEST(Qwen2Import, TheHeadIsTiedUnlessTheFileHasOne) {
+TEST(Qwen2ImportTest, TheHeadIsTiedUnlessTheFileHasOne) {
   EXPECT_FALSE(Imported(tinyQwen2()).spec->head.has_value());
   EXPECT_TRUE(Imported(tinyQwen2().tensor("output.weight", {8, 6})).spec->head.has_value());
 }
 
-TEST(Qwen2Import, WhatWouldChangeTheAnswerIsRefused) {
+TEST(Qwen2ImportTest, WhatWouldChangeTheAnswerIsRefused) {
   EXPECT_THAT(refusal(tinyQwen2().u32("qwen2.expert_count", 8)),
               AllOf(HasSubstr("unsupported"), HasSubstr("'qwen2.expert_count' is 8")));
   EXPECT_THAT(refusal(tinyQwen2().u32("qwen2.attention.sliding_window", 32)),

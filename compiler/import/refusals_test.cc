@@ -22,7 +22,7 @@ std::vector<RefusedKey> allRefusedKeys() {
   return keys;
 }
 
-TEST(Refusals, KeysAreRefusedUnlessNeutral) {
+TEST(RefusalsTest, KeysAreRefusedUnlessNeutral) {
   for (const RefusedKey& key : allRefusedKeys()) {
     const std::string name = "llama." + std::string(key.suffix);
     const auto refused = [&](const std::string& found) {
@@ -43,14 +43,14 @@ TEST(Refusals, KeysAreRefusedUnlessNeutral) {
   }
 }
 
-TEST(Refusals, TensorsOutsideTheLayersAreRefusedByName) {
+TEST(RefusalsTest, TensorsOutsideTheLayersAreRefusedByName) {
   for (const std::string_view name : kRefusedTensors) {
     EXPECT_THAT(refusal(tinyLlama().tensor(name, {8})),
                 AllOf(HasSubstr("unsupported"), HasSubstr("'" + std::string(name) + "'"), HasSubstr("'llama'")));
   }
 }
 
-TEST(Refusals, WhatALayerDoesNotAskForIsRefused) {
+TEST(RefusalsTest, WhatALayerDoesNotAskForIsRefused) {
   for (const char* name : {"attn_norm.bias",
                            "ffn_norm.bias",
                            "attn_q_norm.weight",
@@ -81,7 +81,7 @@ TEST(Refusals, WhatALayerDoesNotAskForIsRefused) {
   }
 }
 
-TEST(Refusals, WhatChangesNoAnswerIsLeftOut) {
+TEST(RefusalsTest, WhatChangesNoAnswerIsLeftOut) {
   std::vector<std::string> names = {"blk.weight", "blk.x.attn_q.scale", "extra.weight"};
   for (const std::string_view name : kHarmlessLayerTensors) names.push_back("blk.0." + std::string(name));
   for (const std::string& name : names) {
@@ -91,7 +91,7 @@ TEST(Refusals, WhatChangesNoAnswerIsLeftOut) {
   }
 }
 
-TEST(Refusals, AValueThatIsDerivedIsNotBlamedOnItsKey) {
+TEST(RefusalsTest, AValueThatIsDerivedIsNotBlamedOnItsKey) {
   EXPECT_THAT(refusal(tinyLlama().u32("llama.embedding_length", 2050)),
               AllOf(HasSubstr("'llama.attention.key_length' is missing, and 'embedding_length' over"),
                     HasSubstr("gives 1025, expected 1 to 1024")));

@@ -23,7 +23,7 @@ std::vector<double> factors(const RopeParameters& scaled) {
   return out;
 }
 
-TEST(RopeFrequencies, PlainIsThePowerOfTheBase) {
+TEST(RopeFrequenciesTest, PlainIsThePowerOfTheBase) {
   const RopeFrequencies rope = ropeFrequencies(plain(8, 10000));
   ASSERT_EQ(rope.freqs.size(), 4U);
   const double expected[] = {1, 0.1, 0.01, 0.001};
@@ -32,7 +32,7 @@ TEST(RopeFrequencies, PlainIsThePowerOfTheBase) {
   EXPECT_EQ(rope.magnitude, 1.0F);
 }
 
-TEST(RopeFrequencies, LinearDividesByTheFactor) {
+TEST(RopeFrequenciesTest, LinearDividesByTheFactor) {
   RopeParameters parameters = plain(16, 10000);
   parameters.scaling = RopeScaling::kLinear;
   parameters.factor = 4;
@@ -40,7 +40,7 @@ TEST(RopeFrequencies, LinearDividesByTheFactor) {
 }
 
 // Factors of Llama-3.2-1B, recorded from its published table.
-TEST(RopeFrequencies, Llama3OfOneB) {
+TEST(RopeFrequenciesTest, Llama3OfOneB) {
   RopeParameters parameters = plain(64, 500000);
   parameters.scaling = RopeScaling::kLlama3;
   parameters.factor = 32;
@@ -55,7 +55,7 @@ TEST(RopeFrequencies, Llama3OfOneB) {
 }
 
 // Factors of Llama-3.1-8B.
-TEST(RopeFrequencies, Llama3OfEightB) {
+TEST(RopeFrequenciesTest, Llama3OfEightB) {
   RopeParameters parameters = plain(128, 500000);
   parameters.scaling = RopeScaling::kLlama3;
   parameters.factor = 8;
@@ -67,7 +67,7 @@ TEST(RopeFrequencies, Llama3OfEightB) {
   for (int i = 35; i < 64; ++i) EXPECT_NEAR(got[i], 8, 1e-5) << i;
 }
 
-TEST(RopeFrequencies, DivisorsDivideWhatTheScalingLeaves) {
+TEST(RopeFrequenciesTest, DivisorsDivideWhatTheScalingLeaves) {
   const std::vector<float> divisors = {1, 2, 4, 8};
   RopeParameters parameters = plain(8, 10000);
   parameters.divisors = divisors;
@@ -76,7 +76,7 @@ TEST(RopeFrequencies, DivisorsDivideWhatTheScalingLeaves) {
 }
 
 // Computed with the formulas of the paper in double.
-TEST(RopeFrequencies, YarnBlendsAndRaisesTheMagnitude) {
+TEST(RopeFrequenciesTest, YarnBlendsAndRaisesTheMagnitude) {
   RopeParameters parameters = plain(16, 10000);
   parameters.scaling = RopeScaling::kYarn;
   parameters.factor = 4;

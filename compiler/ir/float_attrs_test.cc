@@ -108,7 +108,7 @@ std::string literal(const std::string& text, std::string_view asF32, std::string
   return std::string(isF32 ? asF32 : asF64);
 }
 
-TEST(FloatAttrs, EveryOneIsANumberInF32) {
+TEST(FloatAttrsTest, EveryOneIsANumberInF32) {
   for (const auto& [one, text] : cases()) {
     std::vector<std::string> bad = {
         literal(text, "0x7FC00000", "0x7FF8000000000000"),  // NaN
@@ -126,7 +126,7 @@ TEST(FloatAttrs, EveryOneIsANumberInF32) {
   }
 }
 
-TEST(FloatAttrs, EveryOneIsTried) {
+TEST(FloatAttrsTest, EveryOneIsTried) {
   const std::regex floats("F(32|64)Attr");
   size_t defined = 0;
   for (const char* path : {"compiler/ir/graph_ops.td", "compiler/ir/task_ops.td"}) {

@@ -70,14 +70,14 @@ std::string snakeCase(const std::string& camelCase) {
   return snake;
 }
 
-TEST(OpsDoc, EveryOpHasItsSectionAndEverySectionItsOp) {
+TEST(OpsDocTest, EveryOpHasItsSectionAndEverySectionItsOp) {
   std::set<std::string> documented;
   for (const auto& [op, text] : sections()) documented.insert(op);
   EXPECT_EQ(documented, definedOps());
   EXPECT_GE(documented.size(), 25U);
 }
 
-TEST(OpsDoc, EverySectionIsComplete) {
+TEST(OpsDocTest, EverySectionIsComplete) {
   const std::set<std::string> moduleOps = {"weight", "state", "func", "param", "call", "return"};
   for (const auto& [op, text] : sections()) {
     EXPECT_THAT(text, HasSubstr("\n    ")) << op << " has no syntax";
@@ -89,7 +89,7 @@ TEST(OpsDoc, EverySectionIsComplete) {
   }
 }
 
-TEST(OpsDoc, EveryTensorOpHasAReferenceKernel) {
+TEST(OpsDocTest, EveryTensorOpHasAReferenceKernel) {
   int kernels = 0;
   for (const auto& [op, text] : sections()) {
     if (text.find("**Reference.**") == std::string::npos) continue;
@@ -108,7 +108,7 @@ TEST(OpsDoc, EveryTensorOpHasAReferenceKernel) {
   EXPECT_GE(kernels, 17);
 }
 
-TEST(OpsDoc, EveryLabelIsDocumentedEnforcedAndViolatedByATest) {
+TEST(OpsDocTest, EveryLabelIsDocumentedEnforcedAndViolatedByATest) {
   const std::string label = R"((graph\.\w+_c\d+))";
   const std::set<std::string> documented = findAll(readFile("docs/ops.md"), "`" + label + "`");
   // The lit test fails when the verifier does not say the label, so a violation proves the check.
@@ -121,7 +121,7 @@ TEST(OpsDoc, EveryLabelIsDocumentedEnforcedAndViolatedByATest) {
   }
 }
 
-TEST(OpsDoc, OperandTypesAreDocumentedAndViolatedByATest) {
+TEST(OpsDocTest, OperandTypesAreDocumentedAndViolatedByATest) {
   const std::string doc = readFile("docs/ops.md");
   const std::string test = violations();
   const std::set<std::string> types = findAll(readFile("compiler/ir/graph_types.td"), R"re(\((graph\.\w+)\)")re");

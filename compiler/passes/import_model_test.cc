@@ -104,9 +104,9 @@ std::string textOf(mlir::ModuleOp module) {
 }
 
 /// A context that keeps the diagnostics as text.
-class ImportModel : public ::testing::Test {
+class ImportModelTest : public ::testing::Test {
  protected:
-  ImportModel()
+  ImportModelTest()
       : context(mlir::MLIRContext::Threading::DISABLED), handler(&context, [this](mlir::Diagnostic& diagnostic) {
           errors += diagnostic.str() + "\n";
           return mlir::success();
@@ -123,7 +123,7 @@ class ImportModel : public ::testing::Test {
   mlir::ScopedDiagnosticHandler handler;
 };
 
-TEST_F(ImportModel, BuildsTheGraphsOfTheLitTests) {
+TEST_F(ImportModelTest, BuildsTheGraphsOfTheLitTests) {
   for (const ModelSpec& spec : {tinyLlama(2), tinyGemma3()}) {
     mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(spec, context);
     ASSERT_TRUE(module) << errors;
@@ -134,7 +134,7 @@ TEST_F(ImportModel, BuildsTheGraphsOfTheLitTests) {
   }
 }
 
-TEST_F(ImportModel, OwnHeadBiasesAndPairingAreUsedWhereTheSpecHasThem) {
+TEST_F(ImportModelTest, OwnHeadBiasesAndPairingAreUsedWhereTheSpecHasThem) {
   ModelSpec spec = tinyLlama(1);
   spec.rope.pairing = import::RopePairing::kHalfSplit;
   spec.head = linear("output", 256, 64);
@@ -152,7 +152,7 @@ TEST_F(ImportModel, OwnHeadBiasesAndPairingAreUsedWhereTheSpecHasThem) {
   EXPECT_EQ(text.find("bias @blk.0.attn_k"), std::string::npos);
 }
 
-TEST_F(ImportModel, RefusesHyperParametersOutOfRange) {
+TEST_F(ImportModelTest, RefusesHyperParametersOutOfRange) {
   for (uint32_t ModelSpec::* field : {&ModelSpec::embed, &ModelSpec::heads, &ModelSpec::kvHeads, &ModelSpec::headDim,
                                       &ModelSpec::ffn, &ModelSpec::vocab}) {
     for (uint32_t value : {0U, 0x80000000U, 0xFFFFFFFFU}) {
@@ -185,7 +185,7 @@ TEST_F(ImportModel, RefusesHyperParametersOutOfRange) {
   }
 }
 
-TEST_F(ImportModel, RefusesWhatLayersOfTwoKindsHaveWrong) {
+TEST_F(ImportModelTest, RefusesWhatLayersOfTwoKindsHaveWrong) {
   ModelSpec spec = tinyGemma3();
   spec.layers[0].window = 1U << 31;
   expectRefused(spec, "graph.import_c1: tiny.gguf: a window is 2147483648");
@@ -200,7 +200,7 @@ TEST_F(ImportModel, RefusesWhatLayersOfTwoKindsHaveWrong) {
   expectRefused(spec, "graph.import_c3: tiny.gguf: tensor \"blk.1.post_ffw_norm.weight\"");
 }
 
-TEST_F(ImportModel, RefusesARopeThatDoesNotFit) {
+TEST_F(ImportModelTest, RefusesARopeThatDoesNotFit) {
   for (uint32_t dims : {0U, 15U, 18U, 0xFFFFFFFEU}) {
     ModelSpec spec = tinyLlama(1);
     spec.rope.dims = dims;
@@ -216,7 +216,7 @@ TEST_F(ImportModel, RefusesARopeThatDoesNotFit) {
   }
 }
 
-TEST_F(ImportModel, RefusesTensorsThatDoNotFit) {
+TEST_F(ImportModelTest, RefusesTensorsThatDoNotFit) {
   ModelSpec spec = tinyLlama(2);
   spec.layers[1].k.weight.dims = {64, 64};
   expectRefused(spec,
@@ -247,7 +247,7 @@ TEST_F(ImportModel, RefusesTensorsThatDoNotFit) {
   expectRefused(spec, "graph.weight_c2");
 }
 
-TEST_F(ImportModel, DeepModelsFoldToOneBodyAChunk) {
+TEST_F(ImportModelTest, DeepModelsFoldToOneBodyAChunk) {
   mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(tinyLlama(30), context);
   ASSERT_TRUE(module) << errors;
   mlir::PassManager manager(&context);

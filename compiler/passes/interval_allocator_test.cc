@@ -8,20 +8,20 @@
 namespace firn::passes {
 namespace {
 
-TEST(IntervalAllocator, ReusesMemoryAfterTheLastUse) {
+TEST(IntervalAllocatorTest, ReusesMemoryAfterTheLastUse) {
   uint64_t area = 0;
   auto offsets = allocateIntervals({{0, 1, 100}, {2, 3, 100}, {1, 2, 64}}, 64, area);
   EXPECT_THAT(offsets, testing::ElementsAre(0, 0, 128));
   EXPECT_EQ(area, 192);
 }
 
-TEST(IntervalAllocator, NothingToPlace) {
+TEST(IntervalAllocatorTest, NothingToPlace) {
   uint64_t area = 7;
   EXPECT_TRUE(allocateIntervals({}, 64, area).empty());
   EXPECT_EQ(area, 0);
 }
 
-TEST(IntervalAllocator, NeverOverlapsInTimeAndMemory) {
+TEST(IntervalAllocatorTest, NeverOverlapsInTimeAndMemory) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<Interval> intervals;

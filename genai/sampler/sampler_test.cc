@@ -13,7 +13,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 int32_t best(std::vector<float> logits) { return *argmax(logits); }
 
-TEST(Argmax, lowestIdAmongEqualsAndNaNNeverWins) {
+TEST(ArgmaxTest, lowestIdAmongEqualsAndNaNNeverWins) {
   EXPECT_EQ(best({1, 3, 3, 2}), 1);
   EXPECT_EQ(best({-0.0F, 0.0F}), 0);
   EXPECT_EQ(best({kNan, -5, kNan, -4, kNan}), 3);
@@ -26,13 +26,13 @@ TEST(Argmax, lowestIdAmongEqualsAndNaNNeverWins) {
   EXPECT_NE(argmax(nan).status().message().find("weights of the model are NaN"), std::string::npos);
 }
 
-TEST(Sampler, refusesBadTemperatures) {
+TEST(SamplerTest, refusesBadTemperatures) {
   for (const float t : {-1.0F, -1e-9F, kNan, kInf, -kInf, 2e6F}) {
     EXPECT_EQ(Sampler::make({.temperature = t}).status().code(), Code::kInvalidArgument) << t;
   }
 }
 
-TEST(Sampler, greedyWhateverTheSeed) {
+TEST(SamplerTest, greedyWhateverTheSeed) {
   const float logits[] = {0, 2, 2, 1.9999F};
   for (const float t : {0.0F, -0.0F, 1e-9F}) {
     for (const uint64_t seed : {0ULL, 1ULL, ~0ULL}) {
@@ -56,13 +56,13 @@ void expectShares(float temperature, const std::vector<double>& expected) {
   }
 }
 
-TEST(Sampler, drawsBySoftmaxOfTheTemperature) {
+TEST(SamplerTest, drawsBySoftmaxOfTheTemperature) {
   expectShares(1, {0.1, 0.2, 0.3, 0.4});
   expectShares(0.5, {0.033333, 0.133333, 0.3, 0.533333});
   expectShares(2, {0.1627, 0.230093, 0.281805, 0.325401});
 }
 
-TEST(Sampler, sameSeedSameTokens) {
+TEST(SamplerTest, sameSeedSameTokens) {
   const std::vector<float> logits(100, 0.0F);
   Sampler a = *Sampler::make({.temperature = 1, .seed = 9});
   Sampler b = *Sampler::make({.temperature = 1, .seed = 9});
@@ -76,7 +76,7 @@ TEST(Sampler, sameSeedSameTokens) {
   EXPECT_GT(differing, 150);
 }
 
-TEST(Sampler, impossibleLogitsAreNeverDrawn) {
+TEST(SamplerTest, impossibleLogitsAreNeverDrawn) {
   Sampler sampler = *Sampler::make({.temperature = 100, .seed = 1});
   const float some[] = {kNan, 0, -kInf, 1, kNan};
   const float infinite[] = {5, kInf, kNan, kInf};
@@ -91,7 +91,7 @@ TEST(Sampler, impossibleLogitsAreNeverDrawn) {
   EXPECT_FALSE(sampler.sample({}).isOk());
 }
 
-TEST(Pcg32, givesTheNumbersOfItsReference) {
+TEST(Pcg32Test, givesTheNumbersOfItsReference) {
   // pcg_oneseq_64_xsh_rr_32 seeded with 42, from the formulas of the paper in exact integers.
   Pcg32 random(42);
   const uint32_t expected[] = {0xC2F57BD6U, 0x6B07C4A9U, 0x72B7B29BU, 0x44215383U, 0xF5AF5EADU, 0x68BEB632U};

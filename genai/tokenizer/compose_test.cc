@@ -16,7 +16,7 @@ std::string ofText(std::string_view text) {
   return result ? *std::move(result) : std::string();
 }
 
-TEST(Compose, equalsHuggingFace) {
+TEST(ComposeTest, equalsHuggingFace) {
   std::ifstream file("tests/data/tokenizer/qwen2.json");
   const auto recorded = nlohmann::json::parse(file);
   const auto texts = recorded["texts"].get<std::vector<std::string>>();
@@ -30,7 +30,7 @@ TEST(Compose, equalsHuggingFace) {
   EXPECT_GT(changed, 30U);
 }
 
-TEST(Compose, MarksMeetTheCharacterBeforeThemWhereverTheyStand) {
+TEST(ComposeTest, MarksMeetTheCharacterBeforeThemWhereverTheyStand) {
   EXPECT_EQ(ofText(""), "");
   EXPECT_EQ(ofText(std::string_view("a\0b", 3)), std::string_view("a\0b", 3));
   for (const std::string before : {"", "x", "xy ", "\u00E9", "\u00E9 "}) {

@@ -100,7 +100,7 @@ std::vector<std::string> split(std::string_view name, std::string_view text) {
   return pieces;
 }
 
-TEST(PreTokenizer, splitsAsHuggingFace) {
+TEST(PreTokenizerTest, splitsAsHuggingFace) {
   for (const Pieces& pieces : recordedPieces()) {
     EXPECT_EQ(split("gpt-2", pieces.text), pieces.gpt2);
     EXPECT_EQ(split("smollm", pieces.text), pieces.smollm);
@@ -109,13 +109,13 @@ TEST(PreTokenizer, splitsAsHuggingFace) {
   }
 }
 
-TEST(PreTokenizer, aRunOfSpacesIsSplitWhateverItsLength) {
+TEST(PreTokenizerTest, aRunOfSpacesIsSplitWhateverItsLength) {
   // Over PCRE2's default limit of 10 million steps a match.
   const std::string spaces(12U << 20, ' ');
   EXPECT_EQ(split("llama-bpe", spaces + "x").size(), 2U);
 }
 
-TEST(PreTokenizer, knowsNamesExactly) {
+TEST(PreTokenizerTest, knowsNamesExactly) {
   EXPECT_TRUE(findPreTokenizer("").isOk());
   std::istringstream known(blob::splitRuleNames());
   for (std::string name; std::getline(known >> std::ws, name, ',');) {

@@ -27,7 +27,7 @@ std::string streamed(std::string_view bytes, size_t step) {
 
 #define FFFD "\xEF\xBF\xBD"
 
-TEST(Utf8Stream, replacesMaximalParts) {
+TEST(Utf8StreamTest, replacesMaximalParts) {
   // The first two are the examples of Unicode 15, tables 3-8 and 3-11.
   EXPECT_EQ(streamed("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41", 1), FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD "A");
   EXPECT_EQ(streamed("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41", 1), FFFD FFFD FFFD FFFD "A");
@@ -36,7 +36,7 @@ TEST(Utf8Stream, replacesMaximalParts) {
   EXPECT_EQ(streamed("\xFF\xFE", 2), FFFD FFFD);
 }
 
-TEST(Utf8Stream, holdsBackUntilCertain) {
+TEST(Utf8StreamTest, holdsBackUntilCertain) {
   Utf8Stream stream;
   EXPECT_EQ(stream.push("a\xF0\x9F"), "a");
   EXPECT_EQ(stream.pending(), "\xF0\x9F");
@@ -49,7 +49,7 @@ TEST(Utf8Stream, holdsBackUntilCertain) {
   EXPECT_EQ(stream.push("ok"), "ok");
 }
 
-TEST(Utf8Stream, splitsDoNotMatter) {
+TEST(Utf8StreamTest, splitsDoNotMatter) {
   std::mt19937 random(5);
   const std::string_view likely = "a\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\xB8\xED\xA0\xF4\x90\xE0\xC0"sv;
   for (int round = 0; round < 2000; ++round) {
@@ -61,7 +61,7 @@ TEST(Utf8Stream, splitsDoNotMatter) {
   }
 }
 
-TEST(StreamDecoder, piecesJoinToTheText) {
+TEST(StreamDecoderTest, piecesJoinToTheText) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("smollm");
   for (size_t i = 0; i < vocabulary.texts().size(); ++i) {
@@ -79,7 +79,7 @@ TEST(StreamDecoder, piecesJoinToTheText) {
   }
 }
 
-TEST(StreamDecoder, refusesIdsOutsideTheVocabulary) {
+TEST(StreamDecoderTest, refusesIdsOutsideTheVocabulary) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("smollm");
   StreamDecoder decoder(tokenizer);

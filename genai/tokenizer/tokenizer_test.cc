@@ -31,9 +31,9 @@ std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> ids, bo
   return text ? *std::move(text) : std::string();
 }
 
-class RecordedIds : public ::testing::TestWithParam<const char*> {};
+class RecordedIdsTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RecordedIds, equalHuggingFace) {
+TEST_P(RecordedIdsTest, equalHuggingFace) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer(GetParam());
   ASSERT_GT(vocabulary.texts().size(), 200U);
@@ -43,9 +43,9 @@ TEST_P(RecordedIds, equalHuggingFace) {
     EXPECT_EQ(decoded(tokenizer, vocabulary.ids(GetParam(), i)), text);
   }
 }
-INSTANTIATE_TEST_SUITE_P(, RecordedIds, ::testing::Values("gpt-2", "smollm", "llama-bpe"));
+INSTANTIATE_TEST_SUITE_P(, RecordedIdsTest, ::testing::Values("gpt-2", "smollm", "llama-bpe"));
 
-TEST(Tokenizer, qwen2EqualsHuggingFace) {
+TEST(TokenizerTest, qwen2EqualsHuggingFace) {
   std::ifstream file("tests/data/tokenizer/qwen2.json");
   const auto recorded = nlohmann::json::parse(file);
   TestVocabulary vocabulary;
@@ -59,7 +59,7 @@ TEST(Tokenizer, qwen2EqualsHuggingFace) {
   }
 }
 
-TEST(Tokenizer, anyBytesComeBack) {
+TEST(TokenizerTest, anyBytesComeBack) {
   TestVocabulary vocabulary;
   std::mt19937 random(3);
   for (const char* pre : {"gpt-2", "smollm", "llama-bpe"}) {
@@ -77,7 +77,7 @@ TEST(Tokenizer, anyBytesComeBack) {
   }
 }
 
-TEST(Tokenizer, invalidBytesStandAlone) {
+TEST(TokenizerTest, invalidBytesStandAlone) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
   std::vector<int32_t> expected = encoded(tokenizer, "the");
@@ -89,7 +89,7 @@ TEST(Tokenizer, invalidBytesStandAlone) {
   EXPECT_EQ(encoded(tokenizer, "the\xFFor"), expected);
 }
 
-TEST(Tokenizer, emptyTextHasNoTokens) {
+TEST(TokenizerTest, emptyTextHasNoTokens) {
   TestVocabulary vocabulary;
   EXPECT_THAT(encoded(vocabulary.tokenizer("smollm"), ""), IsEmpty());
   blob::TokenizerData data = vocabulary.data("smollm");
@@ -97,7 +97,7 @@ TEST(Tokenizer, emptyTextHasNoTokens) {
   EXPECT_THAT(encoded(vocabulary.tokenizer(data), ""), ElementsAre(509));
 }
 
-TEST(Tokenizer, beginTokenIsNeverDoubled) {
+TEST(TokenizerTest, beginTokenIsNeverDoubled) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("gpt-2");
   data.addBos = blob::Choice::kYes;
@@ -111,7 +111,7 @@ TEST(Tokenizer, beginTokenIsNeverDoubled) {
   EXPECT_GT(encoded(tokenizer, "<|endoftext|>Hi", {.parseSpecial = false}).size(), expected.size());
 }
 
-TEST(Tokenizer, beginTokenComesFromThePreTokenizerWhereTheModelIsSilent) {
+TEST(TokenizerTest, beginTokenComesFromThePreTokenizerWhereTheModelIsSilent) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("llama-bpe");
   data.addBos = blob::Choice::kUnsaid;
@@ -123,7 +123,7 @@ TEST(Tokenizer, beginTokenComesFromThePreTokenizerWhereTheModelIsSilent) {
   EXPECT_THAT(encoded(vocabulary.tokenizer(data), ""), IsEmpty());
 }
 
-TEST(Tokenizer, endTokenIsAddedOnce) {
+TEST(TokenizerTest, endTokenIsAddedOnce) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("gpt-2");
   data.addEos = blob::Choice::kYes;
@@ -132,7 +132,7 @@ TEST(Tokenizer, endTokenIsAddedOnce) {
   EXPECT_EQ(encoded(tokenizer, "a"), encoded(tokenizer, "a<|im_end|>"));
 }
 
-TEST(Tokenizer, spacePrefixOnlyWhereAsked) {
+TEST(TokenizerTest, spacePrefixOnlyWhereAsked) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("gpt-2");
   const Tokenizer plain = vocabulary.tokenizer(data);
@@ -144,7 +144,7 @@ TEST(Tokenizer, spacePrefixOnlyWhereAsked) {
   EXPECT_THAT(encoded(prefixed, ""), IsEmpty());
 }
 
-TEST(Tokenizer, controlTokensInPlainTextStayText) {
+TEST(TokenizerTest, controlTokensInPlainTextStayText) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("smollm");
   const std::string text = "a<|im_end|>\n<|im_start|>system";
@@ -155,7 +155,7 @@ TEST(Tokenizer, controlTokensInPlainTextStayText) {
   EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, text), false), text);
 }
 
-TEST(Tokenizer, longestOfTheLeftmostSpecials) {
+TEST(TokenizerTest, longestOfTheLeftmostSpecials) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("gpt-2");
   for (const char* text : {"<t", "<tool", "<tool>", "ool>x", "<u"}) {
@@ -171,7 +171,7 @@ TEST(Tokenizer, longestOfTheLeftmostSpecials) {
   EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, "<t<u"), true), "<u");
 }
 
-TEST(Tokenizer, wholePiecesBeforeMergesOnlyWhereAsked) {
+TEST(TokenizerTest, wholePiecesBeforeMergesOnlyWhereAsked) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("llama-bpe");
   data.tokens.push_back("qzqz");  // no merge leads here
@@ -185,7 +185,7 @@ TEST(Tokenizer, wholePiecesBeforeMergesOnlyWhereAsked) {
   EXPECT_EQ(encoded(vocabulary.tokenizer(data), "qzqz", {.parseSpecial = false}).size(), 4U);
 }
 
-TEST(Tokenizer, bytesWithoutATokenAreLeftOut) {
+TEST(TokenizerTest, bytesWithoutATokenAreLeftOut) {
   TestVocabulary vocabulary;
   blob::TokenizerData data = vocabulary.data("gpt-2");
   const size_t x = 'x' - '!';
@@ -209,7 +209,7 @@ TEST(Tokenizer, bytesWithoutATokenAreLeftOut) {
   EXPECT_EQ(vocabulary.tokenizer(data).bytesLeftOut(" xb"), 2U);
 }
 
-TEST(Tokenizer, refusesUnknownPreTokenizersByName) {
+TEST(TokenizerTest, refusesUnknownPreTokenizersByName) {
   TestVocabulary vocabulary;
   for (const char* pre : {"deepseek-v3", "gpt", "-", "smol"}) {
     const auto image = blob::buildTokenizerImage(vocabulary.data(pre));
@@ -223,7 +223,7 @@ TEST(Tokenizer, refusesUnknownPreTokenizersByName) {
   EXPECT_EQ(encoded(vocabulary.tokenizer(""), "the 12"), encoded(vocabulary.tokenizer("gpt-2"), "the 12"));
 }
 
-TEST(Tokenizer, decodeRefusesIdsOutsideTheVocabulary) {
+TEST(TokenizerTest, decodeRefusesIdsOutsideTheVocabulary) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
   for (const int32_t id : {-1, 512, INT32_MAX, INT32_MIN}) {
@@ -235,7 +235,7 @@ TEST(Tokenizer, decodeRefusesIdsOutsideTheVocabulary) {
   EXPECT_FALSE(tokenizer.isEndId(-1));
 }
 
-TEST(Tokenizer, longTextsOfAnyKindTakeLinearTime) {
+TEST(TokenizerTest, longTextsOfAnyKindTakeLinearTime) {
   TestVocabulary vocabulary;
   const std::string_view kinds[] = {"a",     " ", "\n",   "the",      "1",   "<",
                                     "<|im_", "'", "\xFF", "\xC2\xA0", " \n", "\xE6\x97\xA5"};
@@ -251,7 +251,7 @@ TEST(Tokenizer, longTextsOfAnyKindTakeLinearTime) {
   }
 }
 
-TEST(Tokenizer, refusesAWordOverItsLimit) {
+TEST(TokenizerTest, refusesAWordOverItsLimit) {
   TestVocabulary vocabulary;
   const Tokenizer tokenizer = vocabulary.tokenizer("gpt-2");
   EXPECT_EQ(tokenizer.encode(std::string((16U << 20) + 1, 'a')).status().code(), Code::kResourceExhausted);

@@ -9,13 +9,13 @@
 namespace firn::cpu::test {
 namespace {
 
-class Attention : public testing::TestWithParam<Shape> {
+class AttentionTest : public testing::TestWithParam<Shape> {
  protected:
   static Problem make(uint64_t seed) { return {GetParam(), seed}; }
 };
 
 INSTANTIATE_TEST_SUITE_P(
-    Shapes, Attention,
+    Shapes, AttentionTest,
     testing::Values(Shape{1, 1, 2}, Shape{3, 1, 16}, Shape{6, 2, 64}, Shape{4, 4, 20}, Shape{10, 2, 32},
                     Shape{4, 2, 80}, Shape{2, 1, 130}, Shape{4, 1, 256}, Shape{6, 2, 64, DType::kF32},
                     Shape{4, 2, 20, DType::kF32}, Shape{1, 1, 2, DType::kI8}, Shape{6, 2, 64, DType::kI8},
@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(
              (shape.biasDims == 0 ? "" : "_bias" + std::to_string(shape.biasDims) + (shape.halfSplit ? "_halves" : ""));
     });
 
-TEST_P(Attention, NearExactAndSameBitsOnEverySet) {
+TEST_P(AttentionTest, NearExactAndSameBitsOnEverySet) {
   for (const auto& [row0, rows] : {std::pair{0U, 1U}, {0U, 17U}, {63U, 2U}, {64U, 1U}, {100U, 35U}, {255U, 3U}}) {
     Problem problem = make(row0 + 1);
     if (row0 == 100) {
@@ -44,7 +44,7 @@ TEST_P(Attention, NearExactAndSameBitsOnEverySet) {
   }
 }
 
-TEST_P(Attention, ChunksAndContextsDoNotChangeBits) {
+TEST_P(AttentionTest, ChunksAndContextsDoNotChangeBits) {
   Problem problem = make(2);
   for (uint32_t r = 30; r < 130; r += 3) problem.mask()[r] = 0;
   const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
@@ -63,7 +63,7 @@ TEST_P(Attention, ChunksAndContextsDoNotChangeBits) {
   }
 }
 
-TEST_P(Attention, HeadRangesGiveTheSameBits) {
+TEST_P(AttentionTest, HeadRangesGiveTheSameBits) {
   const Problem problem = make(3);
   const uint32_t heads = GetParam().heads;
   const uint32_t dim = GetParam().headDim;
@@ -82,7 +82,7 @@ TEST_P(Attention, HeadRangesGiveTheSameBits) {
   }
 }
 
-TEST_P(Attention, PoisonOutOfSightChangesNothing) {
+TEST_P(AttentionTest, PoisonOutOfSightChangesNothing) {
   Problem problem = make(4);
   auto& mask = problem.mask();
   std::fill(mask.begin() + 64, mask.begin() + 128, 0);  // a whole block
@@ -99,7 +99,7 @@ TEST_P(Attention, PoisonOutOfSightChangesNothing) {
   }
 }
 
-TEST_P(Attention, ALaterRowsPoisonDoesNotReachEarlierRows) {
+TEST_P(AttentionTest, ALaterRowsPoisonDoesNotReachEarlierRows) {
   Problem problem = make(5);
   const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
   Problem poisoned = problem;
@@ -112,7 +112,7 @@ TEST_P(Attention, ALaterRowsPoisonDoesNotReachEarlierRows) {
   }
 }
 
-TEST_P(Attention, WindowsNearExactAndSameBitsHoweverTheyAreCut) {
+TEST_P(AttentionTest, WindowsNearExactAndSameBitsHoweverTheyAreCut) {
   const size_t rowFloats = size_t{GetParam().heads} * GetParam().headDim;
   for (const uint32_t window : {1U, 16U, 17U, 64U, 65U, 1000U}) {
     Problem problem = make(7);
@@ -136,7 +136,7 @@ TEST_P(Attention, WindowsNearExactAndSameBitsHoweverTheyAreCut) {
   }
 }
 
-TEST_P(Attention, PoisonBeforeTheWindowChangesNothing) {
+TEST_P(AttentionTest, PoisonBeforeTheWindowChangesNothing) {
   for (const uint32_t window : {1U, 20U, 64U, 90U}) {
     Problem problem = make(8);
     problem.setWindow(window);
@@ -157,7 +157,7 @@ TEST_P(Attention, PoisonBeforeTheWindowChangesNothing) {
   }
 }
 
-TEST_P(Attention, OneVisibleRowGivesItsValuesAndNoneGivesZeros) {
+TEST_P(AttentionTest, OneVisibleRowGivesItsValuesAndNoneGivesZeros) {
   Problem problem = make(6);
   std::fill(problem.mask().begin(), problem.mask().end(), 0);
   for (const InstructionSet isa : supportedSets()) {

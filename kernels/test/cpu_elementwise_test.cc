@@ -20,7 +20,7 @@ void expectCanaries(const std::vector<float>& out, size_t stride, uint32_t rows,
   }
 }
 
-TEST(Embed, GathersExactRows) {
+TEST(EmbedTest, GathersExactRows) {
   for (const DType type : {DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0,
                            DType::kQ5_0, DType::kQ5_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K}) {
     Random random(3);
@@ -44,7 +44,7 @@ TEST(Embed, GathersExactRows) {
   }
 }
 
-TEST(RmsNorm, WithinBoundAndSameBits) {
+TEST(RmsNormTest, WithinBoundAndSameBits) {
   Random random(7);
   for (const uint32_t columns : kWidths) {
     const size_t stride = columns + 3;
@@ -75,7 +75,7 @@ TEST(RmsNorm, WithinBoundAndSameBits) {
   }
 }
 
-TEST(Rope, RotatesBothPairings) {
+TEST(RopeTest, RotatesBothPairings) {
   Random random(9);
   for (const uint32_t dims : {2U, 10U, 32U, 34U, 64U, 100U}) {
     for (const bool halfSplit : {false, true}) {
@@ -126,7 +126,7 @@ const Gated kGated[] = {{"silu_mul", &CpuKernels::siluMul, [](double g) { return
                         {"gelu_mul", &CpuKernels::geluMul,
                          [](double g) { return 2 * std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g); }, 5}};
 
-TEST(Gated, WithinBoundAndSameBits) {
+TEST(GatedTest, WithinBoundAndSameBits) {
   for (const Gated& gated : kGated) {
     Random random(13);
     for (const uint32_t columns : kWidths) {
@@ -157,7 +157,7 @@ TEST(Gated, WithinBoundAndSameBits) {
   }
 }
 
-TEST(Gated, ExtremeGates) {
+TEST(GatedTest, ExtremeGates) {
   const std::vector<float> gate{kInf, kNan, 200, -200, -3e38F, 3e38F};
   const std::vector<float> up(6, 1.0F);
   for (const Gated& gated : kGated) {
@@ -172,7 +172,7 @@ TEST(Gated, ExtremeGates) {
   }
 }
 
-TEST(Scale, MultipliesRowsAndNothingElse) {
+TEST(ScaleTest, MultipliesRowsAndNothingElse) {
   Random random(16);
   for (const uint32_t columns : kWidths) {
     const size_t stride = columns + 2;
@@ -194,7 +194,7 @@ TEST(Scale, MultipliesRowsAndNothingElse) {
   }
 }
 
-TEST(AddPartials, AddsInLaneOrder) {
+TEST(AddPartialsTest, AddsInLaneOrder) {
   Random random(15);
   for (const uint32_t columns : kWidths) {
     for (const uint32_t lanes : {1U, 2U, 3U, 5U}) {
@@ -218,7 +218,7 @@ TEST(AddPartials, AddsInLaneOrder) {
   }
 }
 
-TEST(Copy, CopiesRowsAndNothingElse) {
+TEST(CopyTest, CopiesRowsAndNothingElse) {
   Random random(17);
   for (const uint32_t columns : kWidths) {
     const size_t stride = columns + 2;
@@ -236,7 +236,7 @@ TEST(Copy, CopiesRowsAndNothingElse) {
 }
 
 /// What may work in place gives the bits that it gives elsewhere, and touches nothing behind its rows.
-TEST(InPlace, GivesTheSameBits) {
+TEST(InPlaceTest, GivesTheSameBits) {
   struct Op {
     const char* name;
     std::function<void(const CpuKernels&, const float* in, float* out, uint32_t columns)> run;
@@ -287,7 +287,7 @@ TEST(InPlace, GivesTheSameBits) {
   }
 }
 
-TEST(InstructionSets, NamesRoundTrip) {
+TEST(InstructionSetsTest, NamesRoundTrip) {
   for (const InstructionSet isa : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
     EXPECT_EQ(instructionSetFromName(instructionSetName(isa)), isa);
   }

@@ -32,7 +32,7 @@ std::vector<float> samples(uint32_t step) {
   return x;
 }
 
-TEST(Exp, WithinOneAndAHalfUlpOfLibm) {
+TEST(ExpTest, WithinOneAndAHalfUlpOfLibm) {
   const std::vector<float> x = samples(4099);
   const std::vector<float> y = expOf(bestInstructionSet(), x);
   double worst = 0;
@@ -44,7 +44,7 @@ TEST(Exp, WithinOneAndAHalfUlpOfLibm) {
   RecordProperty("worst_ulp", std::to_string(worst));
 }
 
-TEST(Exp, SameBitsOnEverySet) {
+TEST(ExpTest, SameBitsOnEverySet) {
   std::vector<float> x = samples(9973);
   for (const float special : {kNan, kInf, -kInf, 3e38F, -3e38F, -104.0F, -104.1F, 88.7F, 88.73F, 0x1p-149F}) {
     x.push_back(special);
@@ -53,7 +53,7 @@ TEST(Exp, SameBitsOnEverySet) {
   for (const InstructionSet isa : supportedSets()) EXPECT_EQ(firstDifference(portable, expOf(isa, x)), -1);
 }
 
-TEST(Exp, LimitsAreExact) {
+TEST(ExpTest, LimitsAreExact) {
   const std::vector<float> x{0.0F, -0.0F, -kInf, kInf, -104.1F, std::nextafter(kExpHigh, kInf), 0x1p-149F, -0x1p-149F};
   for (const InstructionSet isa : supportedSets()) {
     const std::vector<float> y = expOf(isa, x);
@@ -63,7 +63,7 @@ TEST(Exp, LimitsAreExact) {
   }
 }
 
-TEST(Exp, DoesNotDecreaseNearZero) {
+TEST(ExpTest, DoesNotDecreaseNearZero) {
   for (const float start : {-0x1p-3F, -0x1p-8F, -0x1p-20F, 0.0F, 0x1p-24F, 0x1p-12F, 0x1p-4F}) {
     std::vector<float> x(20000);
     x[0] = start;

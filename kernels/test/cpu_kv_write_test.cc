@@ -82,12 +82,12 @@ int64_t firstWrong(DType type, std::span<const std::byte> want, std::span<const 
   return -1;
 }
 
-class KvWrite : public testing::TestWithParam<DType> {};
+class KvWriteTest : public testing::TestWithParam<DType> {};
 
-INSTANTIATE_TEST_SUITE_P(Types, KvWrite, testing::Values(DType::kF16, DType::kF32, DType::kI8),
+INSTANTIATE_TEST_SUITE_P(Types, KvWriteTest, testing::Values(DType::kF16, DType::kF32, DType::kI8),
                          [](const auto& info) { return std::string(dtypeInfo(info.param)->name); });
 
-TEST_P(KvWrite, RoundsAsDefinedIntoItsRowsOnly) {
+TEST_P(KvWriteTest, RoundsAsDefinedIntoItsRowsOnly) {
   Random random(11);
   for (const uint32_t dim : {2U, 16U, 20U, 31U, 64U, 256U}) {
     for (int round = 0; round < 20; ++round) {

@@ -9,7 +9,7 @@
 namespace firn::cpu::test {
 namespace {
 
-class Quantize : public testing::TestWithParam<uint32_t> {
+class QuantizeTest : public testing::TestWithParam<uint32_t> {
  protected:
   static CodeStorage run(InstructionSet isa, const std::vector<float>& x, uint32_t rows, uint32_t planes) {
     const auto columns = static_cast<uint32_t>(x.size() / rows);
@@ -19,10 +19,10 @@ class Quantize : public testing::TestWithParam<uint32_t> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Planes, Quantize, testing::Values(1U, 2U),
+INSTANTIATE_TEST_SUITE_P(Planes, QuantizeTest, testing::Values(1U, 2U),
                          [](const auto& info) { return "planes" + std::to_string(info.param); });
 
-TEST_P(Quantize, MatchesDefinitionOnEverySet) {
+TEST_P(QuantizeTest, MatchesDefinitionOnEverySet) {
   const int maxCode = GetParam() == 1 ? kMaxCode1 : kMaxCode2;
   Random random(1);
   for (const uint32_t columns : {1U, 15U, 16U, 17U, 31U, 32U, 33U, 48U, 64U, 100U, 576U}) {
@@ -59,7 +59,7 @@ TEST_P(Quantize, MatchesDefinitionOnEverySet) {
   }
 }
 
-TEST_P(Quantize, LargestMagnitudeGetsTheLargestCode) {
+TEST_P(QuantizeTest, LargestMagnitudeGetsTheLargestCode) {
   const int maxCode = GetParam() == 1 ? kMaxCode1 : kMaxCode2;
   for (const float magnitude : {kMinGroupMagnitude, 1e-20F, 0.3F, 1.0F, 3.0e38F}) {
     std::vector<float> x(64, magnitude / 3);
@@ -73,7 +73,7 @@ TEST_P(Quantize, LargestMagnitudeGetsTheLargestCode) {
   }
 }
 
-TEST_P(Quantize, NanAndInfinityMakeTheGroupNanAndNoOther) {
+TEST_P(QuantizeTest, NanAndInfinityMakeTheGroupNanAndNoOther) {
   for (const float bad : {kNan, -kNan, kInf, -kInf}) {
     for (const size_t at : {0U, 15U, 16U, 31U}) {
       std::vector<float> x(96, 1.0F);
@@ -89,7 +89,7 @@ TEST_P(Quantize, NanAndInfinityMakeTheGroupNanAndNoOther) {
   }
 }
 
-TEST_P(Quantize, LeavesOtherRowsAlone) {
+TEST_P(QuantizeTest, LeavesOtherRowsAlone) {
   const std::vector<float> x(3 * 40, 1.0F);
   for (const InstructionSet isa : supportedSets()) {
     CodeStorage out(3, 40, GetParam());

@@ -55,7 +55,7 @@ DeviceCase with(DeviceCase testCase, DType kvType, bool keyBias) {
   return testCase;
 }
 
-TEST(Agreement, FloatWeightsFollowTheReference) {
+TEST(AgreementTest, FloatWeightsFollowTheReference) {
   const std::vector<float> expected = referenceLogits(DType::kF32);
   for (const uint32_t lanes : {1U, 2U}) {
     // Only the cache rounds, to f16: half an ulp of 2^-11 on each K and V, which sums average out.
@@ -63,7 +63,7 @@ TEST(Agreement, FloatWeightsFollowTheReference) {
   }
 }
 
-TEST(Agreement, QuantizedActivationsStayClose) {
+TEST(AgreementTest, QuantizedActivationsStayClose) {
   const std::vector<float> expected = referenceLogits(DType::kQ8_0);
   // A code of one plane is off by up to half of absmax / 127, uniform: about 0.5 % of the norm of a group, and ten
   // linears in a row add their errors up. Two planes are 256 times finer, so the f16 cache is what is left.
@@ -71,7 +71,7 @@ TEST(Agreement, QuantizedActivationsStayClose) {
   EXPECT_LT(relativeError(logitsOf(cpuCase("", 2, DType::kQ8_0, 2), 96), expected), 1e-3);
 }
 
-TEST(Agreement, EveryKvTypeFollowsTheReferenceOfItsType) {
+TEST(AgreementTest, EveryKvTypeFollowsTheReferenceOfItsType) {
   for (const bool keyBias : {false, true}) {
     for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
       const std::vector<float> expected = logitsOf(with(referenceCase(DType::kF32), kvType, keyBias), 96);
@@ -84,7 +84,7 @@ TEST(Agreement, EveryKvTypeFollowsTheReferenceOfItsType) {
   }
 }
 
-TEST(Agreement, CachesOfI8StayCloseToThoseOfF32) {
+TEST(AgreementTest, CachesOfI8StayCloseToThoseOfF32) {
   // A code is off by up to half of absmax / 127, uniform: about 0.6 % of a row of 16, in K and V of both layers.
   const std::vector<float> plain = referenceLogits(DType::kF32);
   EXPECT_LT(relativeError(logitsOf(with(referenceCase(DType::kF32), DType::kI8, false), 96), plain), 2e-2);
@@ -95,7 +95,7 @@ TEST(Agreement, CachesOfI8StayCloseToThoseOfF32) {
 }
 
 /// The layout is the same for every target: what one device has written another reads.
-TEST(Agreement, ACacheMovesToAnotherDevice) {
+TEST(AgreementTest, ACacheMovesToAnotherDevice) {
   const Tokens prompt{.ids = someIds(50), .row0 = 0};
   const Tokens next{.ids = {9}, .row0 = 50};
   for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
@@ -113,7 +113,7 @@ TEST(Agreement, ACacheMovesToAnotherDevice) {
   }
 }
 
-TEST(Agreement, InstructionSetsGiveTheSameBits) {
+TEST(AgreementTest, InstructionSetsGiveTheSameBits) {
   std::vector<DeviceCase> cases;
   for (const DType weights : {DType::kF32, DType::kQ8_0}) {
     for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
@@ -133,7 +133,7 @@ TEST(Agreement, InstructionSetsGiveTheSameBits) {
   }
 }
 
-TEST(Agreement, MoreThreadsThanCpusGiveTheSameBits) {
+TEST(AgreementTest, MoreThreadsThanCpusGiveTheSameBits) {
   const DeviceCase testCase = cpuCase("", 2, DType::kQ8_0, 1);
   const std::vector<uint32_t> expected = bitsOf(logitsOf(testCase, 32));
   std::thread([&] {

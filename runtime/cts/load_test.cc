@@ -114,13 +114,13 @@ TEST_P(LoadTest, CallsAreBounded) {
 
 FIRN_ON_EVERY_DEVICE(LoadTest);
 
-TEST(OpenDevice, UnknownNameListsTheKnownOnes) {
+TEST(OpenDeviceTest, UnknownNameListsTheKnownOnes) {
   const Status status = openDevice("gpu").status();
   EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("\"gpu\""), HasSubstr("cpu, null, reference")));
 }
 
-TEST(OpenDevice, InstructionSetsAreChecked) {
+TEST(OpenDeviceTest, InstructionSetsAreChecked) {
   EXPECT_EQ(openDevice("cpu", {.instructionSet = "mmx"}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(openDevice("reference", {.instructionSet = "avx2"}).status().code(), Code::kUnsupported);
   EXPECT_EQ(openDevice("null", {.instructionSet = "avx2"}).status().code(), Code::kUnsupported);

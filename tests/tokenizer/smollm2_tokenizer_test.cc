@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class SmolLm2Tokenizer : public ::testing::Test {
+class SmolLm2TokenizerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* path = std::getenv("FIRN_SMOLLM2");
@@ -49,7 +49,7 @@ class SmolLm2Tokenizer : public ::testing::Test {
   nlohmann::json recorded;
 };
 
-TEST_F(SmolLm2Tokenizer, recordedTexts) {
+TEST_F(SmolLm2TokenizerTest, recordedTexts) {
   const auto texts = recorded["texts"].get<std::vector<std::string>>();
   const auto ids = recorded["ids"].get<std::vector<std::vector<int32_t>>>();
   ASSERT_EQ(texts.size(), ids.size());
@@ -58,7 +58,7 @@ TEST_F(SmolLm2Tokenizer, recordedTexts) {
   }
 }
 
-TEST_F(SmolLm2Tokenizer, longText) {
+TEST_F(SmolLm2TokenizerTest, longText) {
   std::ifstream file("/usr/share/common-licenses/GPL-3", std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (text.empty()) GTEST_SKIP() << "no GPL-3 in /usr/share/common-licenses";
@@ -71,14 +71,14 @@ TEST_F(SmolLm2Tokenizer, longText) {
   EXPECT_EQ(*tokenizer->decode(ids), text);
 }
 
-TEST_F(SmolLm2Tokenizer, streamsWholeCharacters) {
+TEST_F(SmolLm2TokenizerTest, streamsWholeCharacters) {
   genai::StreamDecoder decoder(*tokenizer);
   std::vector<std::string> pieces;
   for (const int32_t id : {23274, 115, 40993}) pieces.push_back(*decoder.push(id));
   EXPECT_THAT(pieces, ElementsAre("", "日", "本"));
 }
 
-TEST_F(SmolLm2Tokenizer, asciiAndCommonScriptsComeBack) {
+TEST_F(SmolLm2TokenizerTest, asciiAndCommonScriptsComeBack) {
   std::mt19937 random(11);
   // Lead bytes of these ranges are in the vocabulary.
   const std::pair<uint32_t, uint32_t> ranges[] = {{1, 0x7F}, {0xA0, 0x17F}, {0x391, 0x3C9}, {0x4E00, 0x9FFF}};
@@ -99,7 +99,7 @@ TEST_F(SmolLm2Tokenizer, asciiAndCommonScriptsComeBack) {
   }
 }
 
-TEST_F(SmolLm2Tokenizer, endTokens) {
+TEST_F(SmolLm2TokenizerTest, endTokens) {
   EXPECT_THAT(tokenizer->image().endIds(), ElementsAre(0, 2));
   EXPECT_TRUE(tokenizer->isEndId(2));
   EXPECT_FALSE(tokenizer->isEndId(1));

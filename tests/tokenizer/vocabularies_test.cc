@@ -28,7 +28,7 @@ std::string readFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-class Vocabulary : public ::testing::TestWithParam<const char*> {
+class VocabularyTest : public ::testing::TestWithParam<const char*> {
  protected:
   void open(const std::string& name) {
     const char* folder = std::getenv("FIRN_VOCABULARIES");
@@ -58,7 +58,7 @@ class Vocabulary : public ::testing::TestWithParam<const char*> {
   std::optional<genai::Tokenizer> tokenizer;
 };
 
-TEST_P(Vocabulary, recordedTexts) {
+TEST_P(VocabularyTest, recordedTexts) {
   open(GetParam());
   if (!tokenizer) return;
   std::string texts = readFile(path + ".inp");
@@ -74,17 +74,17 @@ TEST_P(Vocabulary, recordedTexts) {
   }
   EXPECT_GT(count, 40U);
 }
-INSTANTIATE_TEST_SUITE_P(, Vocabulary, ::testing::Values("gpt-2", "llama-bpe", "qwen2", "starcoder", "refact"),
+INSTANTIATE_TEST_SUITE_P(, VocabularyTest, ::testing::Values("gpt-2", "llama-bpe", "qwen2", "starcoder", "refact"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
                            return name;
                          });
 
-class Gpt2 : public Vocabulary {};
-class Llama3 : public Vocabulary {};
+class Gpt2Test : public VocabularyTest {};
+class Llama3Test : public VocabularyTest {};
 
-TEST_F(Gpt2, trickyTexts) {
+TEST_F(Gpt2Test, trickyTexts) {
   open("gpt-2");
   if (!tokenizer) return;
   expectAll({{" Hello", {18435}},
@@ -95,7 +95,7 @@ TEST_F(Gpt2, trickyTexts) {
              {" Việt", {16049, 157, 119, 229, 83}}});
 }
 
-TEST_F(Llama3, trickyTexts) {
+TEST_F(Llama3Test, trickyTexts) {
   open("llama-bpe");
   if (!tokenizer) return;
   expectAll({{" Hello", {22691}},
@@ -123,7 +123,7 @@ TEST_F(Llama3, trickyTexts) {
              {"😸", {76460, 116}}});
 }
 
-TEST_F(Llama3, oneBeginToken) {
+TEST_F(Llama3Test, oneBeginToken) {
   open("llama-bpe");
   if (!tokenizer) return;
   const std::vector<int32_t> expected{128000, 13347};
@@ -135,7 +135,7 @@ TEST_F(Llama3, oneBeginToken) {
 }
 
 /// Of the real model, which FIRN_QWEN2 names: any GGUF of Qwen2.5.
-TEST(Qwen2, recordedTexts) {
+TEST(Qwen2Test, recordedTexts) {
   const char* path = std::getenv("FIRN_QWEN2");
   if (path == nullptr) GTEST_SKIP() << "FIRN_QWEN2 does not name a GGUF of Qwen2.5";
   const auto image = import::importTokenizer(path);

@@ -6,7 +6,7 @@
 namespace firn::target {
 namespace {
 
-TEST(SplitColumns, CoversEveryColumnOnceWithAlignedBoundaries) {
+TEST(SplitColumnsTest, CoversEveryColumnOnceWithAlignedBoundaries) {
   for (int64_t total : {1, 31, 32, 33, 72, 160, 1536, 49152}) {
     for (int lanes : {1, 2, 3, 7, 64}) {
       int64_t next = 0;
@@ -20,18 +20,18 @@ TEST(SplitColumns, CoversEveryColumnOnceWithAlignedBoundaries) {
   }
 }
 
-TEST(SplitColumns, IsEven) {
+TEST(SplitColumnsTest, IsEven) {
   EXPECT_THAT(splitColumns(1536, 32, 2), testing::ElementsAre(Range{0, 768}, Range{768, 768}));
   EXPECT_THAT(splitColumns(160, 32, 2), testing::ElementsAre(Range{0, 64}, Range{64, 96}));
 }
 
-TEST(SplitHeads, BalancesKvAgainstQueryHeads) {
+TEST(SplitHeadsTest, BalancesKvAgainstQueryHeads) {
   HeadSplit split = splitHeads(9, 3, 64, 2);
   EXPECT_THAT(split.query, testing::ElementsAre(Range{0, 4}, Range{4, 5}));
   EXPECT_THAT(split.kv, testing::ElementsAre(Range{0, 2}, Range{2, 1}));
 }
 
-TEST(SplitHeads, SmallHeadsGoInGroupsOf32Columns) {
+TEST(SplitHeadsTest, SmallHeadsGoInGroupsOf32Columns) {
   HeadSplit split = splitHeads(9, 3, 8, 4);
   EXPECT_THAT(split.query, testing::ElementsAre(Range{0, 0}, Range{0, 4}, Range{4, 4}, Range{8, 1}));
   int64_t owned = 0;
@@ -39,7 +39,7 @@ TEST(SplitHeads, SmallHeadsGoInGroupsOf32Columns) {
   EXPECT_EQ(owned, 3);
 }
 
-TEST(SplitHeads, OneLaneHasAll) {
+TEST(SplitHeadsTest, OneLaneHasAll) {
   HeadSplit split = splitHeads(32, 8, 64, 1);
   EXPECT_THAT(split.query, testing::ElementsAre(Range{0, 32}));
   EXPECT_THAT(split.kv, testing::ElementsAre(Range{0, 8}));

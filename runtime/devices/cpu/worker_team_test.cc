@@ -41,13 +41,13 @@ void checkTeam(uint32_t threads, bool pin, int jobs) {
   EXPECT_EQ(counts.wrong, 0U);
 }
 
-TEST(WorkerTeam, OneThreadIsTheCaller) { checkTeam(1, true, 100); }
-TEST(WorkerTeam, TwoThreadsPinned) { checkTeam(2, true, 200); }
-TEST(WorkerTeam, TwoThreadsFree) { checkTeam(2, false, 200); }
-TEST(WorkerTeam, MoreThreadsThanCpus) { checkTeam(9, true, 30); }
-TEST(WorkerTeam, StartsAndEndsWithoutAJob) { checkTeam(4, true, 0); }
+TEST(WorkerTeamTest, OneThreadIsTheCaller) { checkTeam(1, true, 100); }
+TEST(WorkerTeamTest, TwoThreadsPinned) { checkTeam(2, true, 200); }
+TEST(WorkerTeamTest, TwoThreadsFree) { checkTeam(2, false, 200); }
+TEST(WorkerTeamTest, MoreThreadsThanCpus) { checkTeam(9, true, 30); }
+TEST(WorkerTeamTest, StartsAndEndsWithoutAJob) { checkTeam(4, true, 0); }
 
-TEST(WorkerTeam, IsUsedFromSeveralThreadsInTurn) {
+TEST(WorkerTeamTest, IsUsedFromSeveralThreadsInTurn) {
   Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(2, true);
   ASSERT_TRUE(team);
   Counts counts{.team = team->get(), .runs = std::vector<uint64_t>(2)};
@@ -55,7 +55,7 @@ TEST(WorkerTeam, IsUsedFromSeveralThreadsInTurn) {
   EXPECT_EQ(counts.runs, std::vector<uint64_t>(2, 25));
 }
 
-TEST(WorkerTeam, IdleWorkersSleep) {
+TEST(WorkerTeamTest, IdleWorkersSleep) {
   Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(2, true);
   ASSERT_TRUE(team);
   Counts counts{.team = team->get(), .runs = std::vector<uint64_t>(2)};
@@ -75,7 +75,7 @@ void noteRounding(void* context, uint32_t thread) {
 }
 
 // The caller's own is the device's to set (runtime/floating_point.h).
-TEST(WorkerTeam, WorkersRunWithTheDefaultFloatingPoint) {
+TEST(WorkerTeamTest, WorkersRunWithTheDefaultFloatingPoint) {
   std::fesetround(FE_UPWARD);
   Result<std::unique_ptr<WorkerTeam>> team = WorkerTeam::start(2, true);
   std::fesetround(FE_TONEAREST);
@@ -85,7 +85,7 @@ TEST(WorkerTeam, WorkersRunWithTheDefaultFloatingPoint) {
   EXPECT_EQ(rounding, std::vector<int>(2, FE_TONEAREST));
 }
 
-TEST(WorkerTeam, WorkersBlockSignalsButNoFaultsOfTheirOwn) {
+TEST(WorkerTeamTest, WorkersBlockSignalsButNoFaultsOfTheirOwn) {
   auto team = *WorkerTeam::start(2, true);
   sigset_t masks[2];
   team->run([](void* context,
