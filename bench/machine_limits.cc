@@ -59,9 +59,7 @@ ReadBuffer::ReadBuffer(size_t bytesPerThread, int threads) : words_(bytesPerThre
   }
 }
 
-void ReadBuffer::read(int t) const {
-  sink = readMemory(data_[static_cast<size_t>(t)].get(), words_);
-}
+void ReadBuffer::read(int t) const { sink = readMemory(data_[static_cast<size_t>(t)].get(), words_); }
 
 void runInt8Peak() {
 #ifdef __x86_64__

@@ -14,10 +14,11 @@ struct LayerSpan {
   mlir::Value output;
 };
 
-/// The layers of a prefill, generate or batch entry, in order. A cut is a point between two ops where exactly one value made
-/// by an op before it is still needed after it (results that are only returned do not count, except the hidden rows of
-/// a prefill), and that value is a matrix. A layer begins at the last cut before its cache ops and ends where the next
-/// begins; the last one ends at the cut of `hidden`. Cost: linear in the ops. Empty when there is no such point.
+/// The layers of a prefill, generate or batch entry, in order. A cut is a point between two ops where exactly one value
+/// made by an op before it is still needed after it (results that are only returned do not count, except the hidden
+/// rows of a prefill), and that value is a matrix. A layer begins at the last cut before its cache ops and ends where
+/// the next begins; the last one ends at the cut of `hidden`. Cost: linear in the ops. Empty when there is no such
+/// point.
 llvm::SmallVector<LayerSpan> findLayers(graph::FuncOp entry, mlir::Value hidden);
 
 }  // namespace firn::passes
