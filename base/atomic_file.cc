@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 #include "base/concat.h"
@@ -24,6 +26,20 @@ std::string folderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Where `path` leads: itself, or what the links say that begin with it, which need not be there.
+Result<std::string> targetOf(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  std::string at = path;
+  for (int i = 0; i <= kMostLinks; ++i) {
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = readlink(at.c_str(), target.data(), target.size());
+    if (length < 0) return at;  // no link, or nothing at all
+    const std::string_view text(target.data(), static_cast<size_t>(length));
+    at = text.starts_with('/') ? std::string(text) : concat(folderOf(at), "/", text);
+  }
+  return systemError("cannot write " + printablePath(path), ELOOP);
 }
 
 Status writeAll(int descriptor, uint64_t offset, std::span<const std::byte> bytes, const std::string& path) {
@@ -142,7 +158,8 @@ bool removeIfAbandoned(const std::string& path) {
   return isRemoved;
 }
 
-Result<AtomicFile> AtomicFile::create(const std::string& path) {
+Result<AtomicFile> AtomicFile::create(const std::string& name) {
+  FIRN_ASSIGN_OR_RETURN(const std::string path, targetOf(name));
   struct stat info{};
   const bool exists = stat(path.c_str(), &info) == 0;
   // A name that cannot be, as one of more than 255 bytes, would fail at the rename only, when all the work is done.
@@ -152,12 +169,12 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
     return invalidArgument(printablePath(path) + " is " + (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
                            ", expected the name of a file to write");
   }
-  std::string name;
-  const int descriptor = createBeside(path, 0600, name);
+  std::string temporary;
+  const int descriptor = createBeside(path, 0600, temporary);
   if (descriptor < 0) return systemError("cannot create a file in " + printablePath(folderOf(path)), errno);
   AtomicFile file;
   file.path_ = path;
-  file.temporaryPath_ = name;
+  file.temporaryPath_ = temporary;
   file.descriptor_ = descriptor;
   return file;
 }

@@ -12,14 +12,16 @@
 
 namespace firn {
 
-/// A new file under a temporary name of its own in the folder of `path`; commit() makes it durable and gives it its
-/// name, replacing what had it (several writers at once: the last commit wins). A file that is replaced hands on its
+/// A new file under a temporary name of its own in the folder of `path`, or of what it leads to when it is a symbolic
+/// link (which stays, and whose target need not exist); commit() makes it durable and gives it its name, replacing what
+/// had it (several writers at once: the last commit wins). A file that is replaced hands on its
 /// permissions, and its owner and group where the system lets it; a new one follows the umask. Until then only its
 /// owner may open it. Destroyed uncommitted, it is removed. Movable; one thread.
 class AtomicFile {
  public:
   /// invalid_argument when `path` is there and no regular file, not_found when the folder does not exist,
-  /// resource_exhausted when the disk is full, io with the system's reason otherwise.
+  /// io for links that lead to each other, resource_exhausted when the disk is full, io with the system's reason
+  /// otherwise.
   static Result<AtomicFile> create(const std::string& path);
 
   AtomicFile() = default;
@@ -31,6 +33,8 @@ class AtomicFile {
   Status append(std::span<const std::byte> bytes);
   /// Overwrites [offset, offset + bytes.size()) without moving the end of append.
   Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
+  /// The file that commit() makes: the end of the links that `path` was.
+  const std::string& path() const { return path_; }
   /// Bytes appended so far.
   uint64_t size() const { return size_; }
   /// Flushes to the disk and renames. After it the object is empty. Errors as above; internal for a second commit.

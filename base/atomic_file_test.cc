@@ -178,6 +178,52 @@ TEST_F(AtomicFileTest, NobodyElseReadsWhatIsNotCommitted) {
   umask(before);
 }
 
+TEST_F(AtomicFileTest, ALinkStaysAndItsTargetIsWritten) {
+  std::filesystem::create_directories(folder / "a" / "b");
+  std::filesystem::create_directory_symlink("a/b", folder / "folder");
+  const auto link = [&](const std::filesystem::path& target, const std::string& name) {
+    std::filesystem::create_symlink(target, folder / name);
+    return folder / name;
+  };
+  // Relative and absolute, over several links, into another folder, up from a folder that is a link; a target that is
+  // there and one that is not.
+  for (const bool isThere : {true, false}) {
+    const std::string end = isThere ? "old" : "new";
+    const auto target = folder / "a" / end;
+    const std::filesystem::path links[] = {link("a/" + end, "relative." + end), link(target, "absolute." + end),
+                                           link("relative." + end, "second." + end),
+                                           link("folder/../" + end, "up." + end)};
+    for (const auto& path : links) {
+      std::filesystem::remove(target);
+      if (isThere) {
+        std::ofstream(target) << "before";
+        ASSERT_EQ(chmod(target.c_str(), 0640), 0);
+      }
+      const auto file = AtomicFile::create(path.string());
+      ASSERT_TRUE(file.isOk()) << path;
+      EXPECT_TRUE(std::filesystem::equivalent(std::filesystem::path(file->path()).parent_path(), folder / "a"));
+      ASSERT_TRUE(writeFileAtomically(path.string(), bytesOf("after")).isOk()) << path;
+      EXPECT_TRUE(std::filesystem::is_symlink(path)) << path;
+      EXPECT_EQ(contentOf(target), "after") << path;
+      if (isThere) EXPECT_EQ(modeOf(target), mode_t{0640});
+    }
+  }
+}
+
+TEST_F(AtomicFileTest, LinksThatLeadNowhereAreRefused) {
+  std::filesystem::create_symlink("right", folder / "left");
+  std::filesystem::create_symlink("left", folder / "right");
+  std::filesystem::create_symlink("none/out", folder / "lost");
+  std::filesystem::create_symlink("/dev/null", folder / "device");
+  std::filesystem::create_directory_symlink(".", folder / "folder");
+  EXPECT_EQ(AtomicFile::create((folder / "left").string()).status().code(), Code::kIo);
+  EXPECT_EQ(AtomicFile::create((folder / "lost").string()).status().code(), Code::kNotFound);
+  for (const char* name : {"device", "folder"}) {
+    EXPECT_EQ(AtomicFile::create((folder / name).string()).status().code(), Code::kInvalidArgument) << name;
+  }
+  EXPECT_EQ(fileCount(), 5U);
+}
+
 TEST_F(AtomicFileTest, KeepsOwnerAndGroupWhereTheSystemLetsIt) {
   if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   const std::string path = (folder / "out").string();

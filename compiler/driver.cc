@@ -63,11 +63,20 @@ Status checkOptions(const CompileOptions& options) {
 
 /// The blob may not take the place of a file that it is made from.
 Status checkOutput(const CompileOptions& options, const import::ModelSpec& spec) {
-  for (const std::string& source : spec.sourceFiles) {
+  for (const import::SourceFile& source : spec.sourceFiles) {
     std::error_code ignored;  // an output that does not exist yet equals nothing
-    if (std::filesystem::equivalent(source, options.outputPath, ignored)) {
+    if (std::filesystem::equivalent(source.path, options.outputPath, ignored)) {
       return invalidArgument(concat("the output '", options.outputPath, "' is the model file itself"));
     }
+  }
+  return Status::ok();
+}
+
+/// Weights are read from the mapped files up to the end: a blob of a file that was written meanwhile would be part old
+/// and part new.
+Status checkSources(const import::ModelSpec& spec) {
+  for (const import::SourceFile& source : spec.sourceFiles) {
+    FIRN_RETURN_IF_ERROR(checkUnchanged(source.path, source.state));
   }
   return Status::ok();
 }
@@ -139,6 +148,7 @@ class Compilation {
     auto progress = [&](uint64_t done, uint64_t total) { return announce("blob", done, total).isOk(); };
     FIRN_RETURN_IF_ERROR(blob_emit::emitWeights(*module_, find, progress, writer));
     FIRN_RETURN_IF_ERROR(announce("blob", written.weightsBytes, written.weightsBytes));
+    FIRN_RETURN_IF_ERROR(checkSources(spec_));
     return writer.finish();
   }
 

@@ -12,11 +12,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "blob/dump.h"
 #include "blob/reader.h"
 #include "blob/task_op.h"
 #include "compiler/compiler_id.h"
+#include "compiler/import/gguf_writer_for_test.h"
 #include "compiler/import/import.h"
 #include "kernels/quant/panel.h"
 
@@ -323,6 +325,43 @@ TEST_F(DriverTest, AFolderThatDoesNotExistIsAnError) {
 TEST(CompilerIdTest, Is128BitsInHexadecimal) {
   EXPECT_EQ(compilerId().size(), 32);
   EXPECT_EQ(compilerId().find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+TEST_F(DriverTest, AModelThatChangesWhileItIsCompiledGivesNoBlob) {
+  import::GgufWriter first = import::tinyLlama();
+  import::GgufWriter second;
+  second.add(first.tensors().back());
+  first.eraseTensor(first.tensors().back().name);
+  const std::string shards[] = {path("m-00001-of-00002.gguf"), path("m-00002-of-00002.gguf")};
+  uint16_t number = 0;
+  for (import::GgufWriter* shard : {&first, &second}) {
+    shard->u16("split.no", number).u16("split.count", 2).i32("split.tensors.count", 11);
+    const import::ByteVector bytes = shard->bytes();
+    std::ofstream(shards[number++], std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  CompileOptions options = small(shards[0], "cpu");
+  ASSERT_TRUE(compile(options, nullptr).isOk());
+  const std::string before = bytesOf(options.outputPath);
+  for (const std::string& changed : shards) {
+    // From the first phase to the last weight, by a write that keeps size and time.
+    for (const std::string_view when : {"import", "lower", "blob"}) {
+      options.progress = [&](std::string_view phase, uint64_t done, uint64_t total) {
+        if (phase != when || done != total) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a tick of the clock of files
+        const auto time = fs::last_write_time(changed);
+        std::fstream file(changed, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(-1, std::ios::end);
+        file.put('\0').flush();
+        fs::last_write_time(changed, time);
+      };
+      const Status status = compile(options, nullptr);
+      EXPECT_EQ(status.code(), Code::kIo) << when;
+      EXPECT_THAT(status.message(), testing::AllOf(HasSubstr(changed), HasSubstr("changed while it was read")));
+      EXPECT_EQ(bytesOf(options.outputPath), before);
+      EXPECT_EQ(filesLeft().size(), 3U) << "shards and the older blob";
+    }
+  }
 }
 
 }  // namespace

@@ -1,16 +1,20 @@
 #include "tools/child_process.h"
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system_error.h"
 #include "tools/command.h"
 
 extern char** environ;
@@ -26,17 +30,44 @@ std::vector<char*> argvOf(const std::string& name, const std::vector<std::string
   return argv;
 }
 
+/// What is not ignored gets its default, as the program will have it: a handler of ours would swallow a signal that
+/// comes before.
+void forgetHandlers() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action{};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) std::signal(signal, SIG_DFL);
+  }
+}
+
+/// Becomes `program` in the process that spawn() has forked, or writes why not to `failures`. Ends with `parent`,
+/// however that ends: who is killed can pass nothing on. Only what is safe behind a fork is called.
+[[noreturn]] void becomeChild(const char* program, char* const* argv, pid_t parent, int failures) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(kExitError);  // it ended before that
+  execve(program, argv, environ);
+  const int failure = errno;
+  static_cast<void>(!write(failures, &failure, sizeof(failure)));
+  _exit(kExitError);
+}
+
 /// Starts `program` with the signals in `mask` held back.
 Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& arguments, const sigset_t& mask) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &mask);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t child = 0;
-  const int failure =
-      posix_spawn(&child, program.c_str(), nullptr, &attributes, argvOf(program, arguments).data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  if (failure != 0) return ioError("cannot run " + program + ": " + std::strerror(failure));
+  const std::vector<char*> argv = argvOf(program, arguments);
+  std::array<int, 2> failures{};
+  if (pipe2(failures.data(), O_CLOEXEC) != 0) return systemError("cannot run " + program, errno);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    forgetHandlers();
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    becomeChild(program.c_str(), argv.data(), parent, failures[1]);
+  }
+  int failure = child < 0 ? errno : 0;
+  close(failures[1]);
+  // Ends at once: a program that has begun has closed the other end.
+  if (child > 0 && read(failures[0], &failure, sizeof(failure)) > 0) waitpid(child, nullptr, 0);
+  close(failures[0]);
+  if (failure != 0) return systemError("cannot run " + program, failure);
   return child;
 }
 

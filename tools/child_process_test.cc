@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -65,6 +67,43 @@ TEST(ChildProcessTest, TheSecondInterruptEndsAtOnce) {
   EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(1200));
 }
 
+/// True when `process` is there and no zombie.
+bool isRunning(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  return std::getline(file, text) && text.find(") Z ") == std::string::npos;
+}
+
+TEST(ChildProcessTest, AChildEndsWithAParentThatIsKilled) {
+  const std::string path = testing::TempDir() + "firn_child_" + std::to_string(getpid());
+  // From before the spawn to a child that has long been running.
+  for (int delay = 0; delay < 4000; delay += 250) {
+    std::filesystem::remove(path);
+    const pid_t process = fork();
+    if (process == 0) {
+      catchInterrupts();
+      _exit(exitCode(runProcess(
+          "/bin/sh", {"-c", "echo $$ > " + path + ".new; mv " + path + ".new " + path + "; exec sleep 30"})));
+    }
+    const auto start = Clock::now();
+    std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    if (delay % 500 == 0) {
+      while (!std::filesystem::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pid_t child = 0;
+    if (!(std::ifstream(path) >> child)) continue;  // killed before its child said who it is
+    while (isRunning(child) && Clock::now() - start < std::chrono::seconds(20)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_FALSE(isRunning(child)) << delay << " us";
+  }
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".new");
+}
+
 TEST(ChildProcessTest, ExitCodesAndSignalsBecomeStatuses) {
   EXPECT_TRUE(runProcess("/bin/true", {}).isOk());
   const Status failed = runProcess("/bin/sh", {"-c", "exit 3"});
@@ -81,7 +120,8 @@ TEST(ChildProcessTest, ExitCodesAndSignalsBecomeStatuses) {
   EXPECT_EQ(crashed.code(), Code::kInternal);
   EXPECT_NE(crashed.message().find("sh was ended by signal 11 (Segmentation fault)"), std::string::npos)
       << crashed.message();
-  EXPECT_EQ(runProcess("/no/such/program", {}).code(), Code::kIo);
+  EXPECT_EQ(runProcess("/no/such/program", {}).code(), Code::kNotFound);
+  EXPECT_EQ(runProcess("/dev/null", {}).code(), Code::kIo);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ Status checkOutput(const std::string& path, const std::string& option) {
     return Status(file.status().code(), file.status().message() + ". Name a file that can be written")
         .withPlace(option);
   }
-  const fs::path folder = fs::path(path).parent_path();
+  const fs::path folder = fs::path(file->path()).parent_path();
   removeAbandonedTemporaries(folder.empty() ? "." : folder.string());
   return Status::ok();
 }

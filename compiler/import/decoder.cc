@@ -193,7 +193,7 @@ Result<ModelSpec> importDecoder(const GgufFile& file, const DecoderTraits& trait
   ModelSpec spec;
   spec.architecture = std::string(traits.architecture);
   spec.sourcePath = file.path();
-  for (const GgufFile::ShardView& shard : file.shards()) spec.sourceFiles.push_back(shard.path);
+  for (const GgufFile::ShardView& shard : file.shards()) spec.sourceFiles.push_back({shard.path, shard.state});
   spec.storage = file.storage();
   const ArchitectureKeys keys(file, traits.architecture);
   FIRN_RETURN_IF_ERROR(readName(file, &spec));

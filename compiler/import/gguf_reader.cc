@@ -56,6 +56,19 @@ Result<SplitPlace> splitPlace(const Find& find) {
   return place;
 }
 
+struct OpenFile {
+  FileState state;
+  MappedFile file;
+};
+
+/// The state is that before the mapping, so that no change is missed between the two.
+Result<OpenFile> openFile(const std::string& path) {
+  const Result<FileState> state = fileState(path);
+  FIRN_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
+  if (!state) return state.status();
+  return OpenFile{*state, std::move(file)};
+}
+
 }  // namespace
 
 struct GgufFile::Storage {
@@ -66,10 +79,10 @@ Result<GgufFile> GgufFile::open(const std::string& path) {
   GgufFile file;
   file.path_ = path;
   file.storage_ = std::make_shared<Storage>();
-  FIRN_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::open(path));
-  const std::span<const std::byte> bytes = mapped.bytes();
-  file.storage_->files.push_back(std::move(mapped));
-  if (Status status = file.addFirst(bytes); !status.isOk()) return status.withPlace(path);
+  FIRN_ASSIGN_OR_RETURN(OpenFile opened, openFile(path));
+  const std::span<const std::byte> bytes = opened.file.bytes();
+  file.storage_->files.push_back(std::move(opened.file));
+  if (Status status = file.addFirst(bytes, opened.state); !status.isOk()) return status.withPlace(path);
   if (Status status = file.resolveShards(); !status.isOk()) return status.withPlace(path);
   return file;
 }
@@ -78,18 +91,18 @@ Result<GgufFile> GgufFile::fromMemory(std::span<const std::byte> bytes, std::str
   GgufFile file;
   file.path_ = std::move(name);
   file.storage_ = std::make_shared<Storage>();
-  if (Status status = file.addFirst(bytes); !status.isOk()) return status.withPlace(file.path_);
+  if (Status status = file.addFirst(bytes, {}); !status.isOk()) return status.withPlace(file.path_);
   Result<SplitPlace> place = splitPlace([&](std::string_view key) { return file.find(key); });
   if (!place.isOk()) return place.status().withPlace(file.path_);
   if (place->count > 1) return unsupported(file.path_ + ": a shard of a split file; open it by its path");
   return file;
 }
 
-Status GgufFile::addFirst(std::span<const std::byte> bytes) {
+Status GgufFile::addFirst(std::span<const std::byte> bytes, const FileState& state) {
   FIRN_ASSIGN_OR_RETURN(ParsedGguf parsed, parseGguf(bytes));
   version_ = parsed.version;
   for (const GgufKey& key : parsed.keys) keys_.emplace(key.name, key.value);
-  shards_.push_back({path_, bytes.first(parsed.metadataBytes), bytes.size()});
+  shards_.push_back({path_, bytes.first(parsed.metadataBytes), bytes.size(), state});
   return addTensors(parsed.tensors);
 }
 
@@ -135,12 +148,12 @@ Status GgufFile::resolveShards() {
 }
 
 Status GgufFile::addShard(uint64_t index, uint64_t count, const std::string& path) {
-  Result<MappedFile> mapped = MappedFile::open(path);
-  if (!mapped.isOk()) {
-    return mapped.status().withPlace("shard " + std::to_string(index + 1) + " of " + std::to_string(count) + ", " +
+  Result<OpenFile> opened = openFile(path);
+  if (!opened.isOk()) {
+    return opened.status().withPlace("shard " + std::to_string(index + 1) + " of " + std::to_string(count) + ", " +
                                      path);
   }
-  const std::span<const std::byte> bytes = mapped->bytes();
+  const std::span<const std::byte> bytes = opened->file.bytes();
   Result<ParsedGguf> parsed = parseGguf(bytes);
   if (!parsed.isOk()) return parsed.status().withPlace(path);
   Result<SplitPlace> place = splitPlace([&](std::string_view name) -> const GgufValue* {
@@ -155,8 +168,8 @@ Status GgufFile::addShard(uint64_t index, uint64_t count, const std::string& pat
                    std::to_string(place->count) + ", expected " + std::to_string(index + 1) + " of " +
                    std::to_string(count));
   }
-  shards_.push_back({path, bytes.first(parsed->metadataBytes), bytes.size()});
-  storage_->files.push_back(*std::move(mapped));
+  shards_.push_back({path, bytes.first(parsed->metadataBytes), bytes.size(), opened->state});
+  storage_->files.push_back(std::move(opened->file));
   return addTensors(parsed->tensors).withPlace(path);
 }
 

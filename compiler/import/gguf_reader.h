@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_state.h"
 #include "base/status.h"
 #include "compiler/import/ggml_types.h"
 #include "compiler/import/gguf_value.h"
@@ -55,11 +56,13 @@ class GgufFile {
   Result<std::optional<std::string_view>> getString(std::string_view key) const;
   Result<std::optional<GgufStrings>> getStrings(std::string_view key) const;
 
-  /// Each file in order: its path, header and metadata (all bytes before its tensor data), and size.
+  /// Each file in order: its path, header and metadata (all bytes before its tensor data), size, and its state before
+  /// it was opened (base/file_state.h; of bytes in memory none).
   struct ShardView {
     std::string path;
     std::span<const std::byte> metadata;
     uint64_t fileBytes;
+    FileState state;
   };
   const std::vector<ShardView>& shards() const { return shards_; }
 
@@ -69,7 +72,7 @@ class GgufFile {
  private:
   struct Storage;
   GgufFile() = default;
-  Status addFirst(std::span<const std::byte> bytes);
+  Status addFirst(std::span<const std::byte> bytes, const FileState& state);
   Status addShard(uint64_t index, uint64_t count, const std::string& path);
   Status addTensors(const std::vector<GgufTensor>& tensors);
   Status resolveShards();

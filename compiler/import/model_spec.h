@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/file_state.h"
 #include "blob/layout.h"
 
 namespace firn::import {
@@ -62,12 +63,18 @@ struct LayerSpec {
   uint32_t window = 0;                    ///< a row sees this many rows, itself included; 0: all before it
 };
 
+/// A file that a model was read from, in the state it was in before.
+struct SourceFile {
+  std::string path;
+  FileState state;
+};
+
 struct ModelSpec {
   std::string architecture;  ///< "llama"
   std::string name;          ///< general.name, or the file's name; printable UTF-8
   std::string sourcePath;
-  std::vector<std::string> sourceFiles;  ///< every file the weights lie in; the first is sourcePath
-  blob::Hash128 sourceHash{};            ///< of the file's header and metadata and its size
+  std::vector<SourceFile> sourceFiles;  ///< every file the weights lie in; the first is sourcePath
+  blob::Hash128 sourceHash{};           ///< of the file's header and metadata and its size
 
   uint32_t embed = 0;  ///< E
   uint32_t heads = 0;
