@@ -55,8 +55,8 @@ Status checkOptions(const CompileOptions& options) {
   }
   const std::filesystem::path folder = std::filesystem::path(options.outputPath).parent_path();
   if (writes && !folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    return notFound(
-        concat("the output '", options.outputPath, "' has no folder: '", folder.string(), "' does not exist"));
+    return notFound(concat("the output '", options.outputPath, "' has no folder: '", folder.string(), "' ",
+                           std::filesystem::exists(folder, ignored) ? "is none" : "does not exist"));
   }
   return Status::ok();
 }

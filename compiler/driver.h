@@ -40,7 +40,7 @@ struct CompileOptions {
   /// Context sizes. Empty: {256, 512, 1024, then powers of two} below T, and T. Each is rounded up to 64; T is always
   /// added; a context above T is refused.
   std::vector<uint32_t> contexts;
-  /// Rows of batch entries, in which so many sessions take a step together: 1 (always there), 2, 4 or 8 each. Empty:
+  /// Rows of batch entries, in which so many sessions take a step together: 2, 4 or 8 each. Empty:
   /// none, since a single conversation has no use for them.
   std::vector<uint32_t> batches;
   std::optional<DType> kvType;  ///< of the KV cache (blob/kv_part.h); nullopt: the target's own, f16 on cpu

@@ -74,10 +74,11 @@ Result<std::vector<uint32_t>> chooseContexts(const CompileOptions& options, uint
 Result<std::vector<uint32_t>> chooseBatches(const CompileOptions& options) {
   std::vector<uint32_t> batches;
   for (uint32_t rows : options.batches) {
-    if (rows != 1 && rows != 2 && rows != 4 && rows != 8) {
-      return invalidArgument(concat("--batch is ", rows, ", expected sizes among 1, 2, 4 and 8"));
+    if (rows != 2 && rows != 4 && rows != 8) {
+      return invalidArgument(concat("--batch is ", rows, ", expected sizes among 2, 4 and 8",
+                                    rows == 1 ? "; a step of one session is always there" : ""));
     }
-    if (rows != 1) batches.push_back(rows);  // generate is there always
+    batches.push_back(rows);
   }
   sortUnique(batches);
   return batches;

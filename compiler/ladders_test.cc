@@ -50,7 +50,7 @@ TEST(CheckWidthTest, StridesOfTheLargestChunkHave32Bits) {
 
 TEST(ChooseSizesTest, BatchesAreSortedAndGenerateIsTheOneOfOne) {
   CompileOptions options;
-  options.batches = {8, 1, 2, 8};
+  options.batches = {8, 2, 8};
   auto sizes = chooseSizes(options);
   ASSERT_TRUE(sizes) << sizes.status().toString();
   EXPECT_THAT(sizes->batches, ElementsAre(2, 8));
@@ -88,7 +88,7 @@ struct BadCase {
 };
 
 TEST(ChooseSizesTest, RefusesByNameWithBothNumbers) {
-  std::vector<BadCase> cases(8);
+  std::vector<BadCase> cases(9);
   cases[0] = {"prompt", {}, {"--max-prompt-len", "0", "1048576"}};
   cases[0].options.maxPromptTokens = 0;
   cases[1] = {"response", {}, {"--min-response-len", "1048577"}};
@@ -101,10 +101,12 @@ TEST(ChooseSizesTest, RefusesByNameWithBothNumbers) {
   cases[4].options.prefillChunks = {0};
   cases[5] = {"lanes", {}, {"--threads", "257", "256"}};
   cases[5].options.lanes = 257;
-  cases[6] = {"batch of three", {}, {"--batch", "3", "1, 2, 4 and 8"}};
+  cases[6] = {"batch of three", {}, {"--batch", "3", "among 2, 4 and 8"}};
   cases[6].options.batches = {2, 3};
   cases[7] = {"batch of none", {}, {"--batch", "0"}};
   cases[7].options.batches = {0};
+  cases[8] = {"batch of one, which would change nothing", {}, {"--batch", "is 1", "always there"}};
+  cases[8].options.batches = {1, 2};
   for (const BadCase& bad : cases) {
     auto sizes = chooseSizes(bad.options);
     ASSERT_FALSE(sizes) << bad.name;

@@ -26,6 +26,10 @@ struct SessionOptions {
   uint32_t keepRows = 4;  ///< the first rows, which a shift never drops (attention sinks); below T - T / 4
 };
 
+/// Whether sessions of a cache of `kvRows` rows can have these options; invalid_argument says how many rows a shift can
+/// keep.
+Status checkShift(const SessionOptions& options, uint32_t kvRows);
+
 /// A slot of a pool and what its rows hold; all memory is there at creation, and nothing is allocated by decode().
 /// Every step binds the smallest variant that fits to the same memory. Not thread-safe; one session of a model may run
 /// at a time. Keeps its model and pool alive.

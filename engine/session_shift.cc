@@ -8,16 +8,19 @@
 
 namespace firn::engine {
 
-Status Session::checkOptions() const {
-  if (!options_.contextShift) return Status::ok();
-  const uint32_t rows = model_->limits().kvRows;
-  if (rows < 4)
-    return invalidArgument(concat("a context shift drops a quarter of the cache, which has ", rows, " rows"));
-  if (options_.keepRows >= rows - rows / 4) {
-    return invalidArgument(concat("a context shift cannot keep ", options_.keepRows, " rows: of ", rows, " it drops ",
-                                  rows / 4, ", so at most ", rows - rows / 4 - 1, " can be kept"));
+Status checkShift(const SessionOptions& options, uint32_t kvRows) {
+  if (!options.contextShift) return Status::ok();
+  if (kvRows < 4) {
+    return invalidArgument(concat("a context shift drops a quarter of the cache, which has ", kvRows, " rows"));
   }
-  return checkTurns();
+  if (options.keepRows < kvRows - kvRows / 4) return Status::ok();
+  return invalidArgument(concat("a context shift cannot keep ", options.keepRows, " rows: of ", kvRows, " it drops ",
+                                kvRows / 4, ", so at most ", kvRows - kvRows / 4 - 1, " can be kept"));
+}
+
+Status Session::checkOptions() const {
+  FIRN_RETURN_IF_ERROR(checkShift(options_, model_->limits().kvRows));
+  return options_.contextShift ? checkTurns() : Status::ok();
 }
 
 Status Session::checkTurns() const {

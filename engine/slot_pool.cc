@@ -4,6 +4,7 @@
 
 #include "base/align.h"
 #include "base/concat.h"
+#include "base/dtype.h"
 
 namespace firn::engine {
 namespace {
@@ -61,8 +62,8 @@ Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<Model> model,
   const auto buffer = device.alloc(total);
   if (!buffer) {
     return buffer.status().withPlace(concat("the KV cache of ", slots, slots == 1 ? " session of " : " sessions of ",
-                                            header.kvRows,
-                                            " rows (--max-prompt-len and --min-response-len of the compile)"));
+                                            header.kvRows, " rows of ", dtypeInfo(header.kvType)->name,
+                                            " (--max-prompt-len, --min-response-len and --kv-type of the compile)"));
   }
   pool->buffer_ = *buffer;
   pool->hasBuffer_ = true;

@@ -8,6 +8,7 @@
 #include "base/align.h"
 #include "base/atomic_file.h"
 #include "base/concat.h"
+#include "base/dtype.h"
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "blob/names.h"
@@ -44,6 +45,23 @@ Status checkHash(const char* field, const Hash128& found, const Hash128& expecte
       concat("the snapshot's ", field, " is ", toHex(found), ", the loaded model's is ", toHex(expected)));
 }
 
+/// A value that has a name, which means more to a reader than its code.
+Status checkName(const char* field, std::string_view found, std::string_view expected) {
+  if (found == expected) return Status::ok();
+  return versionMismatch(concat("the snapshot's ", field, " is ", found, ", the loaded model's is ", expected));
+}
+
+/// Of a field that a file may have set to anything.
+std::string targetNameOf(uint32_t target) {
+  const auto known = static_cast<blob::Target>(target);
+  const std::string_view name = target <= UINT8_MAX ? blob::targetName(known) : std::string_view();
+  return name.empty() ? concat("number ", target) : std::string(name);
+}
+std::string kvTypeNameOf(uint32_t type) {
+  const auto* info = type <= UINT8_MAX ? dtypeInfo(static_cast<DType>(type)) : nullptr;
+  return info == nullptr ? concat("number ", type) : std::string(info->name);
+}
+
 Status checkNumber(const char* field, uint32_t found, uint32_t expected) {
   if (found == expected) return Status::ok();
   return versionMismatch(concat("the snapshot's ", field, " is ", found, ", the loaded model's is ", expected));
@@ -51,14 +69,14 @@ Status checkNumber(const char* field, uint32_t found, uint32_t expected) {
 
 Status checkIdentity(const SnapshotIdentity& found, const SnapshotIdentity& expected) {
   FIRN_RETURN_IF_ERROR(checkHash("model hash", found.modelHash, expected.modelHash));
-  FIRN_RETURN_IF_ERROR(checkNumber("target", found.target, expected.target));
+  FIRN_RETURN_IF_ERROR(checkName("target", targetNameOf(found.target), targetNameOf(expected.target)));
   FIRN_RETURN_IF_ERROR(checkNumber("arithmetic id", found.arithmeticId, expected.arithmeticId));
   FIRN_RETURN_IF_ERROR(checkNumber("number of lanes", found.lanes, expected.lanes));
   FIRN_RETURN_IF_ERROR(checkNumber("number of layers", found.layers, expected.layers));
   FIRN_RETURN_IF_ERROR(checkNumber("number of KV heads", found.kvHeads, expected.kvHeads));
   FIRN_RETURN_IF_ERROR(checkNumber("head dimension", found.headDim, expected.headDim));
   FIRN_RETURN_IF_ERROR(checkNumber("number of cache rows (T)", found.kvRows, expected.kvRows));
-  FIRN_RETURN_IF_ERROR(checkNumber("KV type", found.kvType, expected.kvType));
+  FIRN_RETURN_IF_ERROR(checkName("KV type", kvTypeNameOf(found.kvType), kvTypeNameOf(expected.kvType)));
   FIRN_RETURN_IF_ERROR(checkNumber("vocabulary size", found.vocab, expected.vocab));
   FIRN_RETURN_IF_ERROR(checkHash("weights hash", found.weightsHash, expected.weightsHash));
   return checkHash("program hash", found.programHash, expected.programHash);

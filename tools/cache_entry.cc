@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/atomic_file.h"
 #include "base/dtype.h"
 #include "base/quote.h"
 #include "blob/names.h"
@@ -54,12 +55,27 @@ std::string nameOf(const blob::Blob& blob) {
   return hasName ? card["name"].get<std::string>() : "unnamed";
 }
 
+/// Why a file of the cache is no blob, by what opening it said.
+std::string flawOf(const CacheFile& file, const Status& status) {
+  if (isTemporaryName(file.path)) return "being written";
+  switch (status.code()) {
+    case Code::kCorrupt: return "no finished blob";
+    case Code::kVersionMismatch: return "a blob of another version of firn";
+    case Code::kInvalidArgument: return "no file: removed by the next compile or firn cache clear";
+    case Code::kNotFound: return "gone";
+    default: return printableText(status.message());  // cannot be read, and why
+  }
+}
+
 }  // namespace
 
 CacheEntry readCacheEntry(const CacheFile& file) {
   CacheEntry entry{.file = file};
   const auto blob = blob::Blob::open(file.path);
-  if (!blob) return entry;
+  if (!blob) {
+    entry.flaw = flawOf(file, blob.status());
+    return entry;
+  }
   const blob::ProgramHeader& header = blob->header();
   entry.isWhole = true;
   entry.model = nameOf(*blob);
@@ -80,7 +96,7 @@ std::string cacheEntryLine(const CacheEntry& entry, int64_t now) {
   std::snprintf(start.data(), start.size(), "%13s  %11s  ", megabytes(entry.file.bytes).c_str(),
                 ago(now - lastUse(entry.file)).c_str());
   const std::string line = start.data() + printablePath(entry.file.path) + "  ";
-  if (!entry.isWhole) return line + "(no finished blob)";
+  if (!entry.isWhole) return line + "(" + entry.flaw + ")";
   return line + printableText(entry.model) + ", " + entry.device + ", " + counted(entry.threads, "thread") +
          ", prompt " + std::to_string(entry.maxPromptTokens) + " + response " +
          std::to_string(entry.minResponseTokens) + " tokens, contexts " + joined(entry.contexts) + ", batch " +
@@ -94,7 +110,10 @@ nlohmann::ordered_json cacheEntryJson(const CacheEntry& entry, int64_t now) {
                                  {"last_use", lastUse(entry.file)},
                                  {"age_s", now - lastUse(entry.file)},
                                  {"finished", entry.isWhole}};
-  if (!entry.isWhole) return json;
+  if (!entry.isWhole) {
+    json["flaw"] = entry.flaw;
+    return json;
+  }
   json["model"] = entry.model;
   json["device"] = entry.device;
   json["threads"] = entry.threads;

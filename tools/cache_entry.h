@@ -13,7 +13,8 @@ namespace firn::tools {
 
 struct CacheEntry {
   CacheFile file;
-  bool isWhole = false;  ///< false: no finished blob, and nothing below is known
+  bool isWhole = false;  ///< false: no blob that can be used, and nothing below is known but `flaw`
+  std::string flaw;      ///< why not, in a few words
   std::string model;     ///< of its card
   std::string device;
   uint32_t threads = 0;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -24,14 +25,25 @@ using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
   ModelChoice model;
-  uint32_t promptTokens = 512;
-  uint32_t decodeTokens = 128;
-  uint32_t depth = 16;             ///< tokens in the cache when decode begins
+  // nullopt: as many as usual, or as the model has room for.
+  std::optional<uint32_t> promptTokens;
+  std::optional<uint32_t> decodeTokens;
+  std::optional<uint32_t> depth;   ///< tokens in the cache when decode begins
   std::vector<uint32_t> sessions;  ///< empty: only one
   bool json = false;
 };
 
+constexpr uint32_t kUsualPromptTokens = 512;
+constexpr uint32_t kUsualDecodeTokens = 128;
+constexpr uint32_t kUsualDepth = 16;
 constexpr uint32_t kWarmUpTokens = 8;
+
+/// What is measured.
+struct Sizes {
+  uint32_t promptTokens = 0;
+  uint32_t decodeTokens = 0;
+  uint32_t depth = 0;
+};
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -62,21 +74,26 @@ Result<double> timeDecode(engine::Session& session, std::span<const int32_t> pro
   return secondsSince(start);
 }
 
-Status checkSizes(const BenchOptions& options, const engine::ModelLimits& limits) {
-  if (options.promptTokens > limits.maxPromptTokens) {
-    return outOfRange("--prompt-tokens " + std::to_string(options.promptTokens) + " is above the model's limit of " +
+/// The sizes asked for, which must fit, and the usual ones, which are made to.
+Result<Sizes> chooseSizes(const BenchOptions& options, const PlannedLimits& limits) {
+  Sizes sizes;
+  sizes.promptTokens = options.promptTokens.value_or(std::min(kUsualPromptTokens, limits.maxPromptTokens));
+  if (sizes.promptTokens > limits.maxPromptTokens) {
+    return outOfRange("--prompt-tokens " + std::to_string(sizes.promptTokens) + " is above the model's limit of " +
                       std::to_string(limits.maxPromptTokens) + " (max_prompt_len)");
   }
-  if (options.depth > limits.maxPromptTokens) {
-    return outOfRange("--depth " + std::to_string(options.depth) + " is above the model's limit of " +
+  sizes.depth = options.depth.value_or(std::min(kUsualDepth, limits.maxPromptTokens));
+  if (sizes.depth > limits.maxPromptTokens) {
+    return outOfRange("--depth " + std::to_string(sizes.depth) + " is above the model's limit of " +
                       std::to_string(limits.maxPromptTokens) + " prompt tokens (max_prompt_len)");
   }
-  if (options.decodeTokens > limits.kvRows - options.depth) {
-    return outOfRange("--decode-tokens " + std::to_string(options.decodeTokens) + " is above the " +
-                      std::to_string(limits.kvRows - options.depth) + " that fit in the cache behind --depth " +
-                      std::to_string(options.depth));
+  const uint32_t room = limits.kvRows - sizes.depth;
+  sizes.decodeTokens = options.decodeTokens.value_or(std::min(kUsualDecodeTokens, room));
+  if (sizes.decodeTokens > room) {
+    return outOfRange("--decode-tokens " + std::to_string(sizes.decodeTokens) + " is above the " +
+                      std::to_string(room) + " that fit in the cache behind --depth " + std::to_string(sizes.depth));
   }
-  return Status::ok();
+  return sizes;
 }
 
 /// A step of several sessions needs a batch of at least as many rows in the blob.
@@ -97,15 +114,16 @@ Status bench(BenchOptions options) {
       options.model.compile.batches.push_back(rows);
     }
   }
-  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  const auto check = [&](const PlannedLimits& limits) { return chooseSizes(options, limits).status(); };
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   const engine::ModelLimits& limits = open.model->limits();
-  FIRN_RETURN_IF_ERROR(checkSizes(options, limits));
+  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options, {limits.maxPromptTokens, limits.kvRows}));
   FIRN_RETURN_IF_ERROR(checkSessions(options, *open.model));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   genai::Pcg32 random(1);
-  const auto prompt = randomIds(options.promptTokens, limits.vocab, random);
-  const auto shortPrompt = randomIds(options.depth, limits.vocab, random);
-  const auto answer = randomIds(options.decodeTokens, limits.vocab, random);
+  const auto prompt = randomIds(sizes.promptTokens, limits.vocab, random);
+  const auto shortPrompt = randomIds(sizes.depth, limits.vocab, random);
+  const auto answer = randomIds(sizes.decodeTokens, limits.vocab, random);
 
   // Warm-up: the first pass pays for page faults and for waking the threads.
   FIRN_ASSIGN_OR_RETURN([[maybe_unused]] const double cold, timePrefill(*session, prompt));
@@ -115,8 +133,8 @@ Status bench(BenchOptions options) {
 
   FIRN_ASSIGN_OR_RETURN(const double prefillSeconds, timePrefill(*session, prompt));
   FIRN_ASSIGN_OR_RETURN(const double decodeSeconds, timeDecode(*session, shortPrompt, answer));
-  const double prefillRate = options.promptTokens / prefillSeconds;
-  const double decodeRate = options.decodeTokens / decodeSeconds;
+  const double prefillRate = sizes.promptTokens / prefillSeconds;
+  const double decodeRate = sizes.decodeTokens / decodeSeconds;
   const blob::Blob& blob = open.model->blob();
   const uint64_t weights = blob.header().weightsBytes;
   const std::string kvType(dtypeInfo(blob.header().kvType)->name);
@@ -143,9 +161,9 @@ Status bench(BenchOptions options) {
     std::cout << object.dump() << "\n";
     return Status::ok();
   }
-  std::printf("prefill %s: %.1f tokens/s\n", counted(options.promptTokens, "token").c_str(), prefillRate);
+  std::printf("prefill %s: %.1f tokens/s\n", counted(sizes.promptTokens, "token").c_str(), prefillRate);
   std::printf("decode %s: %.1f tokens/s; %.1f GB/s of weights, the memory gave %.1f GB/s to %s just now (%.0f %%)\n",
-              counted(options.decodeTokens, "token").c_str(), decodeRate,
+              counted(sizes.decodeTokens, "token").c_str(), decodeRate,
               decodeRate * static_cast<double>(weights) * 1e-9, bandwidth * 1e-9, counted(threads, "thread").c_str(),
               bandwidth > 0 ? 100 * decodeRate * static_cast<double>(weights) / bandwidth : 0);
   for (const SessionRate& rate : together) {
@@ -165,8 +183,10 @@ void addBenchCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure prefill and decode speed on random tokens");
   options->model.addTo(*command);
-  addNumber(*command, "--prompt-tokens", options->promptTokens, "Tokens of the prompt (default: 512)", {1, 1 << 20});
-  addNumber(*command, "--decode-tokens", options->decodeTokens, "Tokens to generate (default: 128)", {1, 1 << 20});
+  addNumber(*command, "--prompt-tokens", options->promptTokens,
+            "Tokens of the prompt (default: 512, or the longest prompt)", {1, 1 << 20});
+  addNumber(*command, "--decode-tokens", options->decodeTokens, "Tokens to generate (default: 128, or what has room)",
+            {1, 1 << 20});
   addNumber(*command, "--depth", options->depth, "Tokens in the cache when decode begins (default: 16)", {1, 1 << 20});
   addNumberList(*command, "--sessions", options->sessions,
                 "Measure too so many sessions that decode in one step (up to 8 each)", {1, 8});

@@ -17,6 +17,7 @@
 #include "tools/perplexity.h"
 #include "tools/progress_bar.h"
 #include "tools/safetensors_writer.h"
+#include "tools/text_input.h"
 
 namespace firn::tools {
 namespace {
@@ -94,7 +95,8 @@ Status evalLogits(const LogitsOptions& options) {
   FIRN_RETURN_IF_ERROR(checkOutputs(options));
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, readIds(options.idsFile));
   if (ids.empty()) return invalidArgument(options.idsFile + ": the prompt has no tokens");
-  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  const auto check = [&](const PlannedLimits& limits) { return checkPromptLength(ids.size(), limits); };
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   FIRN_ASSIGN_OR_RETURN(SafetensorsWriter writer,
                         SafetensorsWriter::create(options.output, "logits", ids.size(), open.model->limits().vocab));
@@ -161,7 +163,14 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   } else {
     FIRN_ASSIGN_OR_RETURN(ids, readIds(options.idsFile));
   }
-  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  const auto check = [&](const PlannedLimits& limits) -> Status {
+    if (!options.idsFile.empty()) return checkWindow(options.perplexity, ids.size(), limits.maxPromptTokens);
+    return withTokenizer(options.model.path, "--ids FILE", [&](const genai::Tokenizer& tokenizer) -> Status {
+      FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> encoded, tokenizer.encode(text));
+      return checkWindow(options.perplexity, encoded.size(), limits.maxPromptTokens);
+    });
+  };
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   if (options.idsFile.empty()) {
     FIRN_ASSIGN_OR_RETURN(ids, encode(text, open, options.model.path));
   }

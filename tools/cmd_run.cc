@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -16,13 +17,16 @@
 #include "tools/explain.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
-#include "tools/output_file.h"
 #include "tools/progress_bar.h"
+#include "tools/prompt_cache.h"
 #include "tools/run_report.h"
 #include "tools/standard_input.h"
+#include "tools/text_input.h"
 
 namespace firn::tools {
 namespace {
+
+constexpr int64_t kMostSeed = std::numeric_limits<int64_t>::max();
 
 struct RunOptions {
   ModelChoice model;
@@ -42,6 +46,48 @@ struct RunOptions {
   std::string promptCache;  ///< file of a session; empty: none
 };
 
+genai::SamplerOptions samplerOf(const RunOptions& options) {
+  return {.temperature = options.temperature, .seed = options.seed};
+}
+
+/// Also what the engine would refuse, which it may be asked a compile later only.
+Status checkOptions(const RunOptions& options) {
+  if (options.hasPromptIds == options.prompt.has_value()) {
+    return invalidArgument("give either a PROMPT or --prompt-ids");
+  }
+  if (options.hasKeepRows && !options.session.contextShift) {
+    return invalidArgument("--keep-rows says what --context-shift keeps: give both");
+  }
+  if (const auto sampler = genai::Sampler::make(samplerOf(options)); !sampler) return sampler.status();
+  const bool isGreedy = options.temperature < genai::kGreedyTemperature;
+  if (options.answers > 1 && isGreedy) {
+    return invalidArgument("--n " + std::to_string(options.answers) +
+                           ": without a temperature all answers are the same; give --temperature too");
+  }
+  if (options.answers - 1 > static_cast<uint64_t>(kMostSeed) - options.seed) {
+    return invalidArgument("--seed " + std::to_string(options.seed) + " with --n " + std::to_string(options.answers) +
+                           ": each answer takes the next seed, and the last would be above " +
+                           std::to_string(kMostSeed) + ", the largest there is; give a smaller one");
+  }
+  if (options.hasSeed && isGreedy) {
+    std::cerr << "firn: note: --seed changes nothing without --temperature: the likeliest token is taken\n";
+  }
+  return options.promptCache.empty() ? Status::ok() : checkPromptCache(options.promptCache);
+}
+
+/// Before a model is compiled for it.
+Status checkPlan(const RunOptions& options, const PlannedLimits& limits) {
+  FIRN_RETURN_IF_ERROR(engine::checkShift(options.session, limits.kvRows));
+  if (options.hasPromptIds) return checkPromptLength(options.promptIds.size(), limits);
+  if (*options.prompt == "-")
+    return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [](const auto&) { return Status::ok(); });
+  return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [&](const genai::Tokenizer& tokenizer) -> Status {
+    FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(*options.prompt));
+    if (ids.empty()) noteBytesLeftOut(tokenizer, *options.prompt);  // which may be why
+    return checkPromptLength(ids.size(), limits);
+  });
+}
+
 /// The prompt's ids, from `--prompt-ids` or through the tokenizer.
 Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::ModelLimits& limits,
                                        const genai::Tokenizer* tokenizer) {
@@ -56,10 +102,7 @@ Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::
                                                   "more than the longest prompt of this model can have; shorten it or "
                                                   "compile with a larger --max-prompt-len"));
   }
-  if (const uint64_t bytes = tokenizer->bytesLeftOut(text); bytes != 0) {
-    std::cerr << "firn: note: the vocabulary has no tokens for " << bytes
-              << " bytes of the prompt; they are left out\n";
-  }
+  noteBytesLeftOut(*tokenizer, text);
   return tokenizer->encode(text);
 }
 
@@ -93,7 +136,7 @@ Result<Answers> generateText(const RunOptions& options, engine::Session& session
   if (options.explain) FIRN_RETURN_IF_ERROR(explainPrompt(session, ids));
   genai::GenerateOptions generate;
   generate.maxTokens = options.maxTokens;
-  generate.sampler = {.temperature = options.temperature, .seed = options.seed};
+  generate.sampler = samplerOf(options);
   generate.ignoreEos = options.ignoreEos;
   if (tokenizer == nullptr) generate.endIds = endIdsOfCard(session.model().blob());
   generate.cancel = &interrupted();
@@ -136,13 +179,6 @@ Result<Answers> generateText(const RunOptions& options, engine::Session& session
   return answers;
 }
 
-/// What an earlier run has saved; a file that does not exist yet is no failure.
-Status loadPromptCache(engine::Session& session, const std::string& path) {
-  const Status loaded = session.load(path);
-  if (loaded.isOk() || loaded.code() == Code::kNotFound) return Status::ok();
-  return {loaded.code(), loaded.message() + ". Remove the file, or name another with --prompt-cache"};
-}
-
 /// cancelled when the last answer was.
 Status interruptionOf(const genai::GenerateResult& answer) {
   if (answer.finishReason != genai::FinishReason::kInterrupted) return Status::ok();
@@ -150,22 +186,10 @@ Status interruptionOf(const genai::GenerateResult& answer) {
 }
 
 Status run(const RunOptions& options) {
-  if (options.hasPromptIds == options.prompt.has_value()) {
-    return invalidArgument("give either a PROMPT or --prompt-ids");
-  }
-  if (options.hasKeepRows && !options.session.contextShift) {
-    return invalidArgument("--keep-rows says what --context-shift keeps: give both");
-  }
-  if (options.answers > 1 && options.temperature < genai::kGreedyTemperature) {
-    return invalidArgument("--n " + std::to_string(options.answers) +
-                           ": without a temperature all answers are the same; give --temperature too");
-  }
-  if (options.hasSeed && options.temperature < genai::kGreedyTemperature) {
-    std::cerr << "firn: note: --seed changes nothing without --temperature: the likeliest token is taken\n";
-  }
+  FIRN_RETURN_IF_ERROR(checkOptions(options));
   const std::string& promptCache = options.promptCache;
-  if (!promptCache.empty()) FIRN_RETURN_IF_ERROR(checkOutput(promptCache, "--prompt-cache"));
-  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model));
+  const auto check = [&](const PlannedLimits& limits) { return checkPlan(options, limits); };
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   std::optional<genai::Tokenizer> tokenizer;
   if (const auto image = open.model->blob().tokenizer(); !image.empty()) {
     auto opened = genai::Tokenizer::open(image);
@@ -203,8 +227,8 @@ void addRunCommand(CLI::App& app, Action& action) {
   addNumber(*command, "--max-tokens", options->maxTokens,
             "Stop after this many tokens (default: until the cache is full)", {0});
   addFraction(*command, "--temperature", options->temperature, "0 takes the likeliest token (default: 0)");
-  CLI::Option* seed =
-      addNumber(*command, "--seed", options->seed, "Of the random numbers, with a temperature (default: 0)", {0});
+  CLI::Option* seed = addNumber(*command, "--seed", options->seed,
+                                "Of the random numbers, with a temperature (default: 0)", {0, kMostSeed});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");
   command->add_flag("--context-shift", options->session.contextShift,
                     "When the cache is full, drop a quarter of it and go on, without end");

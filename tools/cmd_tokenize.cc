@@ -8,6 +8,7 @@
 #include "tools/command.h"
 #include "tools/model_source.h"
 #include "tools/standard_input.h"
+#include "tools/text_input.h"
 
 namespace firn::tools {
 namespace {
@@ -28,6 +29,7 @@ Status tokenize(const TokenizeOptions& options) {
   if (text == "-") {
     FIRN_ASSIGN_OR_RETURN(text, readStandardInput(kMaxInputBytes, "more than firn takes; give it in parts"));
   }
+  noteBytesLeftOut(tokenizer, text);
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(text));
   if (options.json) {
     std::cout << nlohmann::json{{"ids", ids}}.dump() << "\n";

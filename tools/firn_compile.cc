@@ -144,6 +144,10 @@ int runCompile(int argc, char** argv) {
     std::cerr << name << ": " << firn::printableText(status.toString()) << "\n";
     return firn::tools::exitCode(status);
   }
+  if (!report.written && (!request.print || !request.options.outputPath.empty())) {
+    report.warnings.push_back("stopped after phase " + request.options.stopAfter + ", so no file was written" +
+                              (request.print ? "" : "; --print shows the program"));
+  }
   if (!request.json) {
     for (const std::string& warning : report.warnings) {
       std::cerr << name << ": note: " << firn::printableText(warning) << "\n";
@@ -153,9 +157,6 @@ int runCompile(int argc, char** argv) {
     printJson(request, report);
   } else if (!request.quiet && report.written) {
     printSummary(request, report);
-  } else if (!request.quiet && !request.print) {
-    std::cerr << name << ": note: stopped after phase " << request.options.stopAfter
-              << ", so no file was written; --print shows the program\n";
   }
   std::cout.flush();
   if (!std::cout) {

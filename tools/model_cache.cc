@@ -11,6 +11,7 @@
 
 #include "base/atomic_file.h"
 #include "base/cpus.h"
+#include "base/file_state.h"
 #include "base/hash.h"
 #include "compiler/compiler_id.h"
 #include "compiler/import/gguf_reader.h"
@@ -38,15 +39,13 @@ uint32_t lanesOf(const CompileChoice& choice) {
 
 std::string deviceOf(const CompileChoice& choice) { return choice.device.empty() ? "cpu" : choice.device; }
 
-/// What tells one state of a file from another without reading it: also a copy that kept size and time of change.
-Result<nlohmann::json> fileState(const std::string& path) {
+/// Which file it is, and in which state.
+Result<nlohmann::json> identityOf(const import::GgufFile::ShardView& shard) {
   std::error_code error;
-  const fs::path real = fs::canonical(path, error);
-  if (error) return notFound(path + ": " + error.message());
-  struct stat facts{};
-  if (stat(real.c_str(), &facts) != 0) return ioError(path + ": cannot be examined");
-  return nlohmann::json{real.string(),        facts.st_size,         facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
-                        facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec, facts.st_dev,         facts.st_ino};
+  const fs::path real = fs::canonical(shard.path, error);
+  if (error) return notFound(shard.path + ": " + error.message());
+  const FileState& state = shard.state;
+  return nlohmann::json{real.string(), state.bytes, state.modifiedNs, state.changedNs, state.device, state.inode};
 }
 
 /// Everything that a blob depends on, hashed. JSON keeps the parts apart.
@@ -54,8 +53,8 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
   FIRN_ASSIGN_OR_RETURN(const import::GgufFile model, import::GgufFile::open(modelPath));
   nlohmann::json files = nlohmann::json::array();
   for (const import::GgufFile::ShardView& shard : model.shards()) {
-    FIRN_ASSIGN_OR_RETURN(nlohmann::json state, fileState(shard.path));
-    files.push_back(std::move(state));
+    FIRN_ASSIGN_OR_RETURN(nlohmann::json file, identityOf(shard));
+    files.push_back(std::move(file));
   }
   const nlohmann::json parts = {files,
                                 toHex(import::sourceHash(model)),
@@ -115,11 +114,7 @@ Result<std::string> cacheFolder() {
         "neither XDG_CACHE_HOME nor HOME is set: there is no place for compiled models. Set one, or use firn compile");
   }
   const fs::path base = usesXdg ? fs::path(xdg) : fs::path(home) / ".cache";
-  const fs::path folder = base / "firn" / "blobs";
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return ioError("cannot make the cache folder " + folder.string() + ": " + error.message());
-  return folder.string();
+  return (base / "firn" / "blobs").string();
 }
 
 Result<std::vector<CacheFile>> listCache() {
@@ -127,14 +122,17 @@ Result<std::vector<CacheFile>> listCache() {
   removeAbandonedTemporaries(folder);
   std::vector<CacheFile> files;
   std::error_code error;
+  if (!fs::exists(folder, error) && !error) return files;
   // Another process may clear the folder meanwhile: the loop advances without exceptions.
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const fs::directory_entry& entry = *at;
     struct stat facts{};
     const bool isOurs = entry.path().extension() == kSuffix || isTemporaryName(entry.path().string());
-    if (!isOurs || stat(entry.path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-    files.push_back({entry.path().string(), static_cast<uint64_t>(facts.st_size),
-                     facts.st_mtim.tv_sec * kNsPerSecond + facts.st_mtim.tv_nsec});
+    if (!isOurs || lstat(entry.path().c_str(), &facts) != 0) continue;
+    const uint64_t bytes = S_ISREG(facts.st_mode) ? static_cast<uint64_t>(facts.st_size) : 0;
+    struct stat target{};
+    if (S_ISLNK(facts.st_mode) && stat(entry.path().c_str(), &target) == 0) facts = target;  // whose use is marked
+    files.push_back({entry.path().string(), bytes, facts.st_mtim.tv_sec * kNsPerSecond + facts.st_mtim.tv_nsec});
   }
   if (error) return ioError("cannot read the cache folder " + folder + ": " + error.message());
   std::sort(files.begin(), files.end(),
@@ -144,6 +142,7 @@ Result<std::vector<CacheFile>> listCache() {
 
 Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files) {
   uint64_t freed = 0;
+  Status failed = Status::ok();
   for (const CacheFile& file : files) {
     std::error_code error;
     if (isTemporaryName(file.path)) {
@@ -151,9 +150,13 @@ Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files) {
     } else {
       fs::remove(file.path, error);
     }
-    if (error) return ioError("cannot remove " + file.path + ": " + error.message());
+    if (error) {
+      if (failed.isOk()) failed = ioError("cannot remove " + file.path + ": " + error.message());
+      continue;
+    }
     freed += file.bytes;
   }
+  if (!failed.isOk()) return failed;
   return freed;
 }
 
@@ -163,7 +166,8 @@ Result<uint64_t> clearCache() {
   return removeFromCache(files);
 }
 
-Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice) {
+Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice,
+                              const std::function<Status()>& check) {
   FIRN_ASSIGN_OR_RETURN(const std::string key, cacheKey(modelPath, choice));
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
   const std::string path = folder + "/" + key + kSuffix;
@@ -172,6 +176,12 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
     fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // marks the use; not vital
     return CachedBlob{path, false};
   }
+  if (check) FIRN_RETURN_IF_ERROR(check());
+  fs::create_directories(folder, error);
+  if (error) return ioError("cannot make the cache folder " + folder + ": " + error.message());
+  // What else has the blob's name, as a folder or a link to nothing, is in its place.
+  fs::remove(path, error);
+  if (error) return ioError("cannot remove " + path + ", where the compiled model belongs: " + error.message());
   FIRN_ASSIGN_OR_RETURN(const std::string program, siblingProgram("firn-compile"));
   const Status compiled = runProcess(program, compileArguments(modelPath, path, choice));
   removeAbandonedTemporaries(folder);  // of this compile too, if it was killed

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,24 +33,27 @@ struct CachedBlob {
   bool compiled = false;
 };
 
-/// One file of the cache.
+/// One file of the cache, or what stands in place of one.
 struct CacheFile {
   std::string path;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;     ///< that go when it is removed: of a link or a folder none
   int64_t lastUseNs = 0;  ///< nanoseconds since the epoch
 };
 
 /// The blob of GGUF `modelPath` for `choice`: found in the cache, or compiled into it by firn-compile, which shows its
 /// progress on standard error. The key holds everything that matters: real path, size, time of change, header and
 /// metadata of the model, every choice, lanes, target and the compiler's id. Two processes that miss at once both
-/// compile; the last rename wins.
-Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice);
+/// compile; the last rename wins. `check`
+/// is called before a compile, which does not begin when it fails.
+Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice,
+                              const std::function<Status()>& check = {});
 
-/// The folder of the cache, made if needed.
+/// The folder of the cache, which may not be there yet.
 Result<std::string> cacheFolder();
 /// Its files, most recently used first, without what killed compiles left: that is removed.
 Result<std::vector<CacheFile>> listCache();
-/// Removes `files` of listCache(); gives the bytes freed. One that is in use stays readable for who has opened it.
+/// Removes `files` of listCache(); gives the bytes freed. One that is in use stays readable for who has opened it. A
+/// folder with something in it stays, and is named when all others are gone.
 Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files);
 /// Removes all of them but those that a compile is writing; gives the bytes freed.
 Result<uint64_t> clearCache();

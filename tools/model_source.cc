@@ -5,12 +5,15 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/align.h"
 #include "base/cpus.h"
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "blob/layout.h"
 #include "blob/names.h"
+#include "compiler/driver.h"
 #include "compiler/import/import.h"
+#include "compiler/ladders.h"
 #include "tools/counted.h"
 #include "tools/kv_type_option.h"
 #include "tools/number_option.h"
@@ -47,6 +50,15 @@ void noteThreads(uint32_t threads) {
   if (threads <= cpus) return;
   std::cerr << "firn: note: --threads " << threads << " is more than the " << counted(cpus, "CPU")
             << " of this process: they take turns, which is slower than --threads " << cpus << "\n";
+}
+
+PlannedLimits plannedLimits(const CompileChoice& choice) {
+  const compiler::CompileOptions defaults;
+  const uint32_t prompt = choice.maxPromptLen != 0 ? choice.maxPromptLen : defaults.maxPromptTokens;
+  const uint32_t response = choice.minResponseLen != 0 ? choice.minResponseLen : defaults.minResponseTokens;
+  PlannedLimits limits{.maxPromptTokens = roundUp(prompt, compiler::kSizeUnit), .kvRows = 0};
+  limits.kvRows = limits.maxPromptTokens + roundUp(response, compiler::kSizeUnit);
+  return limits;
 }
 
 }  // namespace
@@ -89,7 +101,7 @@ Result<std::vector<std::string>> modelFiles(const std::string& path) {
   return files;
 }
 
-Result<OpenModel> openModel(const ModelChoice& choice) {
+Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
   noteThreads(choice.compile.threads);
   engine::ModelOptions options{.device = choice.compile.device, .threads = choice.compile.threads, .ladders = {}};
   FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(choice.path));
@@ -106,7 +118,8 @@ Result<OpenModel> openModel(const ModelChoice& choice) {
     }
     return open;
   }
-  FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile));
+  const auto beforeCompile = [&] { return check ? check(plannedLimits(choice.compile)) : Status::ok(); };
+  FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile, beforeCompile));
   options.device.clear();  // the blob was made for the one that was named
   Result<OpenModel> open = openBlob(cached.path, options);
   if (!open && !cached.compiled && isDamage(open.status())) {

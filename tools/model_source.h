@@ -1,6 +1,7 @@
 // What a user may name as a model: a blob, or a GGUF that is compiled once. And the options for it that commands share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ struct ModelChoice {
   void addTo(CLI::App& command);
 };
 
+/// What a GGUF's program will have room for, by the options of its compile.
+struct PlannedLimits {
+  uint32_t maxPromptTokens = 0;
+  uint32_t kvRows = 0;
+};
+
+/// What a command can refuse without the compiled model: a compile may take a minute.
+using PlanCheck = std::function<Status(const PlannedLimits&)>;
+
 /// True when the file begins like a blob (ELF). not_found or io when it cannot be read.
 Result<bool> isBlob(const std::string& path);
 
@@ -38,8 +48,9 @@ Result<std::vector<std::string>> modelFiles(const std::string& path);
 
 /// Opens `choice`: a blob as it is, on the device it was made for unless another is named, with the ladders as a choice
 /// among its entries; a GGUF through the cache, with the ladders as compile options. A damaged file in the cache is
-/// compiled again.
-Result<OpenModel> openModel(const ModelChoice& choice);
+/// compiled again. `check` is called before a compile, which does not begin when it fails; who opens a blob finds the
+/// same by its limits.
+Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check = {});
 
 /// The tokenizer image of a blob or GGUF. The bytes live as long as the result.
 Result<std::vector<std::byte>> tokenizerImage(const std::string& path);

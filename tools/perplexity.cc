@@ -33,33 +33,15 @@ Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab) {
       return outOfRange("token " + std::to_string(i) + " of the text is " + std::to_string(ids[i]) +
-                        ": the model's vocabulary has " + std::to_string(vocab) +
-                        " ids; the tokenizer is of another model");
+                        ": the model's vocabulary has the ids 0 to " + std::to_string(vocab - 1) +
+                        "; ids of another model's tokenizer mean nothing here");
     }
   }
   return Status::ok();
 }
 
-Status checkWindow(const engine::Session& session, std::span<const int32_t> ids, const PerplexityOptions& options) {
-  const uint32_t limit = session.model().limits().maxPromptTokens;
-  if (options.window < 4 || options.window % 2 != 0) {
-    return invalidArgument("a window of " + std::to_string(options.window) +
-                           " tokens: expected an even number of at least 4");
-  }
-  if (options.window > limit) {
-    return outOfRange("a window of " + std::to_string(options.window) + " tokens is longer than the model's limit of " +
-                      std::to_string(limit) + " for a prompt (max_prompt_len)");
-  }
-  if (ids.size() < options.window) {
-    return invalidArgument("the text has " + std::to_string(ids.size()) + " tokens, less than one window of " +
-                           std::to_string(options.window));
-  }
-  return checkIds(ids, session.model().limits().vocab);
-}
-
 /// Positions window/2 .. window-2 predict an id that is scored.
 uint32_t scoredPositions(uint32_t window) { return window - 1 - window / 2; }
-
 /// Of the windows that are compared with the reference.
 Status checkComparison(const engine::Session& session, const PerplexityOptions& options) {
   if (options.reference == nullptr || options.klWindows == 0) return Status::ok();
@@ -98,7 +80,8 @@ Status notANumber(uint32_t window, uint32_t position) {
   return corrupt(
       "window " + std::to_string(window + 1) + ", position " + std::to_string(position) +
       ": a logit is NaN (not a number) or infinite: weights of the model are NaN, infinite, or so large that "
-      "sums overflow. Get the model file again, or another quantization of it");
+      "sums overflow. firn inspect --verify tells whether a blob was damaged: compile its model again. Otherwise get "
+      "the model file again, or another quantization of it");
 }
 
 double mean(const std::vector<double>& values) {
@@ -107,11 +90,27 @@ double mean(const std::vector<double>& values) {
 
 }  // namespace
 
+Status checkWindow(const PerplexityOptions& options, size_t tokens, uint32_t limit) {
+  if (options.window < 4 || options.window % 2 != 0) {
+    return invalidArgument("a window of " + std::to_string(options.window) +
+                           " tokens: expected an even number of at least 4");
+  }
+  if (options.window > limit) {
+    return outOfRange("a window of " + std::to_string(options.window) + " tokens is longer than the model's limit of " +
+                      std::to_string(limit) + " for a prompt (max_prompt_len)");
+  }
+  if (tokens >= options.window) return Status::ok();
+  return invalidArgument("the text has " + std::to_string(tokens) + " tokens, less than one window of " +
+                         std::to_string(options.window));
+}
+
 Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,
                                            const PerplexityOptions& options) {
-  FIRN_RETURN_IF_ERROR(checkWindow(session, ids, options));
+  const engine::ModelLimits& limits = session.model().limits();
+  FIRN_RETURN_IF_ERROR(checkWindow(options, ids.size(), limits.maxPromptTokens));
+  FIRN_RETURN_IF_ERROR(checkIds(ids, limits.vocab));
   FIRN_RETURN_IF_ERROR(checkComparison(session, options));
-  const size_t vocab = session.model().limits().vocab;
+  const size_t vocab = limits.vocab;
   const auto windows = static_cast<uint32_t>(std::min<size_t>(ids.size() / options.window, options.maxWindows));
   const uint32_t first = options.window / 2;
   const uint32_t positions = scoredPositions(options.window);

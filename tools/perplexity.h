@@ -30,6 +30,10 @@ struct PerplexityOptions {
   std::function<bool(uint32_t done, uint32_t total)> progress = {};
 };
 
+/// Whether a text of `tokens` tokens has a window, and a model whose prompts have at most `limit` tokens can run it:
+/// the first refusals of measurePerplexity, which need no session.
+Status checkWindow(const PerplexityOptions& options, size_t tokens, uint32_t limit);
+
 /// Scores `ids` with `session`. Log-probabilities are computed in double from the f32 logits. invalid_argument when the
 /// text has no whole window or the window is no even number of at least 4, or the vocabularies differ; out_of_range
 /// when the window is longer than the model's prompts or an id is outside the vocabulary; resource_exhausted when a

@@ -106,8 +106,9 @@ std::string reworded(const CLI::ParseError& error, const CLI::App& app, const CL
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::vector<std::string> extra = app.remaining(true);
     std::erase(extra, "--");
-    return "found " + (extra.empty() ? text : firn::quoted(extra.front())) +
-           " and expected nothing more; a text of several words stands in quotes";
+    const bool isOption = !extra.empty() && extra.front().starts_with('-');
+    return "found " + (extra.empty() ? text : firn::quoted(extra.front())) + " and expected nothing more; " +
+           (isOption ? "options stand before --" : "a text of several words stands in quotes");
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     constexpr std::string_view kEnd = " is required";

@@ -23,9 +23,11 @@ Result<int32_t> argmax(std::span<const float> logits) {
     most = logits[id];
   }
   if (best < 0) {
-    return corrupt("every one of " + std::to_string(logits.size()) +
-                   " logits is NaN (not a number): weights of the model are NaN, infinite, or so large that sums "
-                   "overflow. Get the model file again, or another quantization of it");
+    return corrupt(
+        "every one of " + std::to_string(logits.size()) +
+        " logits is NaN (not a number): weights of the model are NaN, infinite, or so large that sums "
+        "overflow. firn inspect --verify tells whether a blob was damaged: compile its model again. Otherwise "
+        "get the model file again, or another quantization of it");
   }
   return best;
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/program.h"
@@ -71,6 +73,18 @@ TEST_F(CliAnswersTest, SameAnswersAreRefused) {
   EXPECT_EQ(folder.run("firn", {"run", blob, "--prompt-ids", "1", "--n", "0"}).exitCode, 2);
 }
 
+TEST_F(CliAnswersTest, EveryAnswersSeedCanBeGiven) {
+  const auto run = [&](const std::string& seed, const std::string& answers) {
+    return folder.run("firn", {"run", blob, "--prompt-ids", "1", "--max-tokens", "1", "--temperature", "1", "--seed",
+                               seed, "--n", answers});
+  };
+  EXPECT_EQ(run("9223372036854775805", "3").exitCode, 0);
+  EXPECT_EQ(run("9223372036854775807", "1").exitCode, 0);
+  const auto result = run("9223372036854775806", "3");
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, HasSubstr("above 9223372036854775807"));
+}
+
 TEST_F(CliAnswersTest, APromptCacheSavesWhatAPromptBeginsWith) {
   const std::string prompt = ids(1, 60);
   const std::vector<std::string> rest = {"--max-tokens", "10", "--prompt-cache", cache};
@@ -100,15 +114,30 @@ TEST_F(CliAnswersTest, APromptCacheSavesWhatAPromptBeginsWith) {
 }
 
 TEST_F(CliAnswersTest, APromptCacheOfAnotherKindIsRefusedAndKept) {
-  writeFile(cache, "no session");
-  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", "1", "--prompt-cache", cache});
+  // Of what is no session, a model even, nobody is told to remove it.
+  const auto refusal = [&](const std::string& file, int exitCode) {
+    const auto result = folder.run("firn", {"run", blob, "--prompt-ids", "1", "--prompt-cache", file});
+    EXPECT_EQ(result.exitCode, exitCode) << file;
+    EXPECT_THAT(result.err, testing::AllOf(HasSubstr(file), testing::ContainsRegex("Name a(nother)? file")));
+    EXPECT_THAT(result.err, testing::Not(HasSubstr("Remove"))) << file;
+  };
+  for (const std::string& bytes : {std::string("no session"), std::string("x"), std::string(), readFile(blob)}) {
+    writeFile(cache, bytes);
+    refusal(cache, 1);
+    EXPECT_EQ(readFile(cache), bytes);
+  }
+  refusal("/dev/null", 2);
+  refusal(folder.file("."), 2);
+  // One of another program can go, and the difference has a name.
+  std::filesystem::remove(cache);
+  run({"--prompt-ids", "1,2", "--max-tokens", "1", "--prompt-cache", cache});
+  const std::string other = folder.file("i8.firn");
+  folder.run("firn", {"compile", "tests/data/gguf/llama.gguf", "-o", other, "--max-prompt-len", "128", "--threads", "2",
+                      "--kv-type", "i8"});
+  const auto result = folder.run("firn", {"run", other, "--prompt-ids", "1", "--prompt-cache", cache});
   EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.err, testing::AllOf(HasSubstr(cache), HasSubstr("Remove the file")));
-  EXPECT_EQ(readFile(cache), "no session");
-  // A model is never taken for one.
-  const std::string before = readFile(blob);
-  EXPECT_EQ(folder.run("firn", {"run", blob, "--prompt-ids", "1", "--prompt-cache", blob}).exitCode, 1);
-  EXPECT_EQ(readFile(blob), before);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("KV type is f16, the loaded model's is i8"),
+                                         HasSubstr("Remove the file, or name another")));
 }
 
 TEST_F(CliAnswersTest, ExplainPlansWhatIsNotCached) {

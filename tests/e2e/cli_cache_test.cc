@@ -1,5 +1,8 @@
 // firn cache: what is in it, and how single models leave it.
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +76,63 @@ TEST_F(CliCacheTest, AnUnfinishedFileIsSaidToBeThat) {
   writeFile(path, readFile(path).substr(0, 5000));
   EXPECT_THAT(firn({"cache", "list"}), HasSubstr("(no finished blob)"));
   EXPECT_EQ(entries()[0]["finished"], false);
+}
+
+TEST_F(CliCacheTest, WhatStandsInPlaceOfABlobMakesWayForIt) {
+  namespace fs = std::filesystem;
+  fill({});
+  const fs::path path = folder.cachedBlobs().front();
+  const fs::path elsewhere = folder.file("elsewhere.firn");
+  fs::rename(path, elsewhere);
+  const std::pair<const char*, std::function<void()>> things[] = {
+      {"a folder", [&] { fs::create_directory(path); }},
+      {"a pipe", [&] { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }},
+      {"a link to nothing", [&] { fs::create_symlink(folder.file("nothing"), path); }},
+      {"a link to itself", [&] { fs::create_symlink(path.filename(), path); }}};
+  for (const auto& [what, make] : things) {
+    for (const char* command : {"run", "clear"}) {
+      make();
+      EXPECT_EQ(entries().size(), 1U) << what;
+      EXPECT_EQ(entries()[0]["finished"], false) << what;
+      EXPECT_THAT(firn({"cache", "list"}), testing::Not(HasSubstr("(no finished blob)"))) << what;
+      if (*command == 'r') {
+        fill({});
+        EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path))) << what;
+      } else {
+        EXPECT_EQ(firn({"cache", "clear"}), "freed 0.0 MB\n") << what;
+      }
+      EXPECT_EQ(fs::exists(fs::symlink_status(path)), *command == 'r') << what;
+      fs::remove(path);
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder.file("nothing")));
+  // A link to a blob is used; removing it frees nothing.
+  fs::create_symlink(elsewhere, path);
+  EXPECT_EQ(entries()[0]["finished"], true);
+  EXPECT_EQ(firn({"cache", "clear"}), "freed 0.0 MB\n");
+  EXPECT_TRUE(fs::exists(elsewhere));
+  // A folder with something in it may be anybody's: it stays, and the rest goes.
+  fs::create_directories(path / "mine");
+  fill({"--kv-type", "i8"});
+  for (const auto& arguments :
+       {std::vector<std::string>{"cache", "clear"}, {"run", kModel, "--prompt-ids", "1", "--max-tokens", "1"}}) {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, 1);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("io: cannot remove " + path.string()), HasSubstr("not empty")));
+    EXPECT_TRUE(folder.cachedBlobs().empty());
+  }
+}
+
+TEST_F(CliCacheTest, AFolderThatCannotBeMadeHoldsNothing) {
+  const std::string program = "XDG_CACHE_HOME=/proc/nowhere " + programPath("firn");
+  for (const auto& [command, said] : {std::pair{" cache list", "in 0 files"}, {" cache clear", "freed 0.0 MB"}}) {
+    const ProgramResult result = folder.run("sh", {"-c", program + command});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr(said));
+  }
+  const ProgramResult run = folder.run("sh", {"-c", program + " run " + kModel + " hello"});
+  EXPECT_EQ(run.exitCode, 1);
+  EXPECT_THAT(run.err, HasSubstr("cannot make the cache folder"));
 }
 
 TEST_F(CliCacheTest, OneModelIsRemovedByItsNameOrTheBeginningOfItsFile) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "blob/reader.h"
+#include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
 
 namespace firn::e2e {
@@ -160,6 +161,68 @@ TEST_F(CliFailuresTest, AnOutputThatCannotBeWrittenIsRefusedBeforeAnyWork) {
   }
   EXPECT_THAT(folder.cachedBlobs(), IsEmpty());
   EXPECT_THAT(folder.names(), testing::ElementsAre("ids.json"));
+}
+
+TEST_F(CliFailuresTest, WhatNeedsNoCompileIsRefusedBeforeIt) {
+  const std::string noTokenizer = folder.file("tiny.gguf");
+  const std::string fewTokens = folder.file("few.gguf");
+  import::GgufWriter tiny = import::tinyLlama();
+  for (const std::string& path : {fewTokens, noTokenizer}) {
+    const import::ByteVector bytes = tiny.bytes();
+    writeFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    tiny.erase("tokenizer.ggml.model");
+  }
+  const std::string text = folder.file("text");
+  const std::string ids = folder.file("ids.json");
+  writeFile(text, "a few words");
+  std::string list = "1";
+  for (int i = 0; i < 70; ++i) list += ",1";
+  writeFile(ids, "[" + list + "]");
+  writeFile(folder.file("notes"), "mine");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"run", kModel, "hello", "--temperature", "1e7"}, "temperature is"},
+      {{"run", kModel, "hello", "--prompt-cache", folder.file("notes")}, "no session"},
+      {{"run", kModel, "hello", "--context-shift", "--keep-rows", "144"}, "at most 143 can be kept"},
+      {{"run", kModel, "--prompt-ids", list}, "the prompt has 71 tokens, the limit is 64"},
+      {{"run", kModel, list}, "the limit is 64"},
+      {{"run", noTokenizer, "hello"}, "--prompt-ids"},
+      {{"run", noTokenizer, "-"}, "--prompt-ids"},
+      {{"run", fewTokens, "hello"}, "no tokens for 5 bytes"},
+      {{"run", fewTokens, "hello"}, "prompt has no tokens"},
+      {{"bench", kModel, "--prompt-tokens", "65"}, "limit of 64"},
+      {{"bench", kModel, "--depth", "65"}, "limit of 64"},
+      {{"bench", kModel, "--decode-tokens", "177"}, "176 that fit"},
+      {{"eval", "logits", kModel, "--ids", ids, "-o", folder.file("o")}, "the limit is 64"},
+      {{"eval", "perplexity", kModel, "--ids", ids, "--window", "66"}, "limit of 64"},
+      {{"eval", "perplexity", kModel, "--ids", ids, "--window", "5"}, "an even number"},
+      {{"eval", "perplexity", kModel, text, "--window", "64"}, "less than one window"},
+      {{"eval", "perplexity", noTokenizer, text, "--window", "4"}, "--ids"}};
+  for (const auto& [command, message] : cases) {
+    auto arguments = command;
+    arguments.insert(arguments.end(), {"--max-prompt-len", "60", "--min-response-len", "128"});
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_NE(result.exitCode, 0) << testing::PrintToString(command);
+    EXPECT_THAT(result.err, HasSubstr(message)) << testing::PrintToString(command);
+    EXPECT_THAT(folder.cachedBlobs(), IsEmpty()) << testing::PrintToString(command);
+  }
+  // Just what fits is no error.
+  EXPECT_EQ(folder
+                .run("firn", {"run", kModel, "hello", "--context-shift", "--keep-rows", "143", "--max-tokens", "1",
+                              "--max-prompt-len", "60", "--min-response-len", "128"})
+                .exitCode,
+            0);
+  EXPECT_EQ(folder.cachedBlobs().size(), 1U);
+}
+
+TEST_F(CliFailuresTest, ABenchmarkFitsTheModel) {
+  const ProgramResult result = folder.run("firn", {"bench", compiled()});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, testing::AllOf(HasSubstr("prefill 64 tokens"), HasSubstr("decode 128 tokens")));
+}
+
+TEST_F(CliFailuresTest, AnEmptyFileIsSaidToBeEmpty) {
+  writeFile(folder.file("none"), "");
+  expectFailure({"inspect", folder.file("none")}, 1, "is empty");
 }
 
 TEST_F(CliFailuresTest, SessionsThatNoBatchHoldsAreRefusedBeforeTheyAreMeasured) {

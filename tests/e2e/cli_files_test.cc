@@ -88,6 +88,29 @@ TEST_F(CliFilesTest, AnOutputNeverReplacesAnInput) {
   EXPECT_EQ(readFile(model), before);
 }
 
+TEST_F(CliFilesTest, AnOutputThatIsALinkIsWrittenWhereItLeads) {
+  fs::create_directories(folder.file("there"));
+  writeFile(folder.file("ids.json"), "[1, 2, 3]");
+  for (const bool isThere : {false, true}) {
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"compile", kModel, "-o"},
+                                                    {"eval", "logits", kModel, "--ids", folder.file("ids.json"), "-o"},
+                                                    {"run", kModel, "hello", "--max-tokens", "1", "--prompt-cache"}}) {
+      const std::string name = command[0] + ".out";
+      const fs::path link = folder.file(name);
+      const fs::path target = folder.file("there/" + name);
+      if (!isThere) fs::create_symlink(fs::path("there") / name, link);
+      const auto time = isThere ? fs::last_write_time(target) : fs::file_time_type();
+      auto arguments = command;
+      arguments.push_back(link.string());
+      const auto result = folder.run("firn", arguments);
+      EXPECT_EQ(result.exitCode, 0) << result.err;
+      EXPECT_TRUE(fs::is_symlink(link)) << name;
+      ASSERT_TRUE(fs::is_regular_file(target) && !fs::is_symlink(target)) << name;
+      EXPECT_NE(fs::last_write_time(target), time) << name;
+    }
+  }
+}
+
 TEST_F(CliFilesTest, AnOutputNeverReplacesAShard) {
   import::GgufWriter first = import::tinyLlama();
   import::GgufWriter second;

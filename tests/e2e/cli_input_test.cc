@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
 
 namespace firn::e2e {
@@ -45,6 +46,26 @@ TEST_F(CliInputTest, TokenizeReadsStandardInputAsRunDoes) {
   EXPECT_THAT(endless.err, AllOf(HasSubstr("standard input has more than"), HasSubstr("in parts")));
 }
 
+TEST_F(CliInputTest, BytesWithoutATokenAreNoted) {
+  const std::string model = folder.file("few.gguf");
+  const import::ByteVector bytes = import::tinyLlama().bytes();  // a vocabulary of a, b and c
+  writeFile(model, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"tokenize", model},
+                                                  {"tokenize", "--json", model},
+                                                  {"run", "--max-tokens", "1", model}}) {
+    for (const auto& [text, note] : {std::pair{"a\xff b", "no tokens for 2 bytes of the text; they are left out"},
+                                     {"abx", "no tokens for 1 byte of the text; it is left out"},
+                                     {"abc", ""}}) {
+      auto arguments = command;
+      arguments.emplace_back(text);
+      const ProgramResult result = folder.run("firn", arguments);
+      EXPECT_EQ(result.exitCode, 0) << result.err;
+      EXPECT_THAT(result.err, HasSubstr(note)) << text;
+      EXPECT_EQ(result.err.find("no tokens for") != std::string::npos, *note != 0) << text;
+    }
+  }
+}
+
 TEST_F(CliInputTest, StandardInputThatCannotBeReadIsAnError) {
   // A folder, a file opened for writing only, nothing at all: no prompt, and no file that firn opened itself.
   for (const char* command : {"@ < /", "@ 0> /dev/null", "@ <&-"}) {
@@ -82,10 +103,16 @@ TEST_F(CliInputTest, StandardOutputHoldsOneThing) {
 }
 
 TEST_F(CliInputTest, ACompileThatWritesNothingSaysSo) {
-  const ProgramResult result =
-      folder.run("firn", {"compile", kModel, "-o", folder.file("x.firn"), "--stop-after", "fold"});
-  EXPECT_EQ(result.exitCode, 0);
-  EXPECT_THAT(result.err, HasSubstr("stopped after phase fold, so no file was written"));
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--quiet"}, {"--print"}, {"--json"}, {"--print", "--quiet"}}) {
+    std::vector<std::string> command = {"compile", kModel, "-o", folder.file("x.firn"), "--stop-after", "fold"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProgramResult result = folder.run("firn", command);
+    EXPECT_EQ(result.exitCode, 0);
+    const bool isJson = !more.empty() && more.front() == "--json";  // which holds every note
+    EXPECT_THAT(isJson ? result.out : result.err, HasSubstr("stopped after phase fold, so no file was written"))
+        << testing::PrintToString(more);
+  }
 }
 
 TEST_F(CliInputTest, OptionsThatChangeNothingGoodAreNoted) {

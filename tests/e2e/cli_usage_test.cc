@@ -132,6 +132,7 @@ TEST_F(CliUsageTest, ARefusalNamesWhatWasFoundAndWhereHelpIs) {
       {{"run"}, "model is missing. firn run --help"},
       {{"run", kModel, "a", "b"}, "found 'b'.*quotes. firn run --help"},
       {{"run", kModel, "--", "-a", "b"}, "found 'b'.*quotes. firn run --help"},
+      {{"run", kModel, "--", "-a", "--max-tokens", "2"}, "found '--max-tokens'.*before --. firn run --help"},
       {{"run", kModel, "--frob"}, "no option '--frob'.*firn run --help"},
       {{"run", kModel, "a", "--device", "tpu"}, "--device: found 'tpu', expected one of: cpu.*firn run --help"},
       {{"compile", kModel, "--frob"}, "firn compile: .*no option '--frob'.*firn compile --help"}};

@@ -1,0 +1,18 @@
+// The file of firn run --prompt-cache: a session that one run saves and the next begins with.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "engine/session.h"
+
+namespace firn::tools {
+
+/// Whether `path` can be such a file: it can be written, and what is there already was saved by a session. Reads its
+/// first bytes alone.
+Status checkPromptCache(const std::string& path);
+
+/// Loads what an earlier run has saved; a file that does not exist yet is no failure.
+Status loadPromptCache(engine::Session& session, const std::string& path);
+
+}  // namespace firn::tools
