@@ -185,7 +185,8 @@ class JsonObjectWriter {
   void member(std::string_view key, const Json& value) { memberText(key, textOf(value, 2)); }
   /// `json` is the value as it is written.
   void memberText(std::string_view key, std::string_view json) {
-    sink_(concat(isFirst_ ? "" : ",", "\n  \"", key, "\": ", json));
+    sink_(concat(isFirst_ ? "" : ",", "\n  \"", key, "\": "));
+    sink_(json);
     isFirst_ = false;
   }
   void beginList(std::string_view key) {

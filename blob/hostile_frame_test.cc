@@ -45,6 +45,10 @@ TEST(HostileTest, Texts) {
       {
           {".firn.card: ", [](Editor& e) { *e.section(SectionId::kCard) = std::byte{'['}; }},
           {".firn.card: ", [](Editor& e) { e.section(SectionId::kCard)[2] = std::byte{0xFF}; }},
+          // A JSON parser may take a zero byte for the end; whoever prints the card prints what is behind it.
+          {".firn.card: byte 7 is zero",
+           [](Editor& e) { std::memcpy(e.section(SectionId::kCard), "{\"a\":1}\0\x1b[2J", 12); }},
+          {".firn.card: byte 38 is zero", [](Editor& e) { e.section(SectionId::kCard)[38] = std::byte{0}; }},
           {".firn.template: not UTF-8", [](Editor& e) { *e.section(SectionId::kTemplate) = std::byte{0xC0}; }},
           {".symtab: not the symbols", [](Editor& e) { e.section(SectionId::kSymtab)[40] ^= std::byte{1}; }},
           {".strtab: not the symbol names", [](Editor& e) { e.section(SectionId::kStrtab)[3] ^= std::byte{1}; }},

@@ -1,6 +1,8 @@
 // Attributes that are real numbers, of every op: what is no number in f32, or has no meaning there, is refused by name.
 #include <gtest/gtest.h>
 
+#include <cfenv>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
@@ -53,10 +55,18 @@ class SampleTasks {
 void expectOnlyNumbers(const SampleTasks& sample, const TaskRecord& task, size_t index, const NamedAttr& attr) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> bad = {kNan, -kNan, kInf, -kInf, 1e300, -1e300, 3.5e38};
-  std::vector<double> good = {1, 0.5, std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()};
+  // The ties to even: of the largest number of f32 and the next power of two, and of the smallest one and 0.
+  constexpr double kInfiniteFrom = 0x1.ffffffp127;
+  constexpr double kZeroTo = 0x1p-150;
+  std::vector<double> bad = {kNan, -kNan, kInf, -kInf, 1e300, -1e300, 3.5e38, kInfiniteFrom, -kInfiniteFrom};
+  std::vector<double> good = {1,
+                              0.5,
+                              std::numeric_limits<float>::max(),
+                              std::numeric_limits<float>::denorm_min(),
+                              std::nextafter(kInfiniteFrom, 0),
+                              std::nextafter(kZeroTo, 1)};
   const bool isPositive = attr.rule == AttrRule::kPositive;
-  (isPositive ? bad : good).insert((isPositive ? bad : good).end(), {0, -0.0, -1, 1e-300, -1e-300});
+  (isPositive ? bad : good).insert((isPositive ? bad : good).end(), {0, -0.0, -1, kZeroTo, 1e-300, -1e-300});
   const std::string_view op = taskOpName(static_cast<TaskOp>(task.op));
   for (const double value : bad) {
     const Status status = sample.verifyWith(task, index, doubleAttr(value));
@@ -79,7 +89,11 @@ TEST(TaskAttrsTest, RealNumbersAreFiniteInF32) {
       const TaskOpRule& rule = *taskOpRule(static_cast<TaskOp>(task.op));
       for (size_t i = 0; i < task.attrCount; ++i) {
         if (!isReal(rule.attrs[i].rule) || !tried.insert({rule.op, rule.attrs[i].name}).second) continue;
-        expectOnlyNumbers(sample, task, i, rule.attrs[i]);
+        for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+          std::fesetround(rounding);  // a caller's
+          expectOnlyNumbers(sample, task, i, rule.attrs[i]);
+        }
+        std::fesetround(FE_TONEAREST);
       }
     }
   }

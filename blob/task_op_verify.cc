@@ -21,6 +21,13 @@ namespace {
 constexpr uint64_t kMaxHeadIndex = 1ULL << 31;
 constexpr uint64_t kMaxWindow = 1ULL << 31;
 
+// Kernels compute in f32, where 1e300 is infinite and 1e-300 is 0. By the rounding of kernels, to nearest with ties to
+// even, whatever that of the caller is: these two ties go to infinity and to 0.
+constexpr double kInfiniteInF32 = 0x1.ffffffp127;
+constexpr double kZeroInF32 = 0x1p-150;
+
+bool isFiniteInF32(double value) { return std::abs(value) < kInfiniteInF32; }
+
 std::string_view roleName(Dim role) {
   constexpr std::array<std::string_view, kDimRoles> kNames = {
       "",         "rows",          "columns",     "out",      "padded columns",
@@ -216,16 +223,15 @@ class TaskCheck {
 
   /// What the attribute should have been, or nullopt when it is fine.
   std::optional<std::string> attrFault(AttrRule rule, uint64_t value) {
-    // Kernels compute in f32, where 1e300 is infinite and 1e-300 is 0.
-    const auto real = static_cast<float>(attrAsDouble(value));
+    const double real = attrAsDouble(value);
     const auto unless = [](bool fine, std::string_view expected) {
       return fine ? std::nullopt : std::optional<std::string>(expected);
     };
     switch (rule) {
       case AttrRule::kNone: return std::nullopt;
-      case AttrRule::kFinite: return unless(std::isfinite(real), "a number that is finite in f32");
+      case AttrRule::kFinite: return unless(isFiniteInF32(real), "a number that is finite in f32");
       case AttrRule::kPositive:
-        return unless(std::isfinite(real) && real > 0, "a number that is finite and above 0 in f32");
+        return unless(isFiniteInF32(real) && real > kZeroInF32, "a number that is finite and above 0 in f32");
       case AttrRule::kFlag: return unless(value <= 1, "0 or 1");
       case AttrRule::kRotated:
         return unless(value >= 2 && value % 2 == 0 && value <= context_.header.headDim && value / 2 == dim(Dim::kPairs),

@@ -55,6 +55,10 @@ Status checkTexts(std::span<const std::byte> outside, const Frame& frame) {
   if (card.size() > kMaxCardBytes) {
     return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes, expected at most ", kMaxCardBytes));
   }
+  // The parser takes it as the end of its input, and everything else that reads the card would read on.
+  if (const size_t zero = card.find('\0'); zero != std::string_view::npos) {
+    return corrupt(concat("section ", kCardSection, ": byte ", zero, " is zero, expected JSON up to the end"));
+  }
   if (card.empty() || card.front() != '{' || !nlohmann::json::accept(card)) {
     return corrupt(concat("section ", kCardSection, ": ", card.size(), " bytes that are no JSON object"));
   }

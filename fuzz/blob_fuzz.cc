@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/page_buffer.h"
@@ -110,11 +113,12 @@ void tryFile(std::span<const std::byte> outside) {
   const Result<Blob> blob = Blob::fromMemory(file);
   if (!blob.isOk()) return;
   ++fuzz::acceptedInputs;
-  size_t written = 0;
-  const auto count = [&](std::string_view text) { written += text.size(); };
-  dumpText(*blob, {.tasks = true}, count);
-  dumpJson(*blob, {.tasks = true}, count);
-  check(written > 0);
+  std::string text, json;
+  dumpText(*blob, {.tasks = true}, [&](std::string_view piece) { text += piece; });
+  dumpJson(*blob, {.tasks = true}, [&](std::string_view piece) { json += piece; });
+  check(text.ends_with('\n'));
+  // For the parser a zero byte is the end of its input.
+  check(json.find('\0') == std::string::npos && nlohmann::json::accept(json));
   check(blob->weights().size() == weightsBytes);
 }
 
