@@ -171,9 +171,11 @@ TEST_P(SchedulerLimitsTest, NothingIsAskedBehindACancel) {
   const auto scheduler = start({.slots = 2});
   std::promise<Ticket> promise;
   auto future = promise.get_future();
-  std::atomic<bool> isCancelled = false;
+  std::promise<void> gate;
+  bool isCancelled = false;
   Request first = greedy({1}, 60);
-  first.next = [&](const NextTokenInput& input) -> std::optional<int32_t> {
+  first.next = [&, opened = gate.get_future().share()](const NextTokenInput& input) -> std::optional<int32_t> {
+    opened.wait();
     if (input.tokens.size() == 30) {
       future.get().cancel();
       isCancelled = true;
@@ -188,8 +190,11 @@ TEST_P(SchedulerLimitsTest, NothingIsAskedBehindACancel) {
   const Ticket cancelling = need(scheduler->submit(first));
   const Ticket ticket = need(scheduler->submit(second));
   promise.set_value(ticket);
-  EXPECT_EQ(responseOf(ticket).answers[0].reason, StopReason::kCancelled);
+  gate.set_value();
   EXPECT_EQ(responseOf(cancelling).answers[0].tokens.size(), 60U);
+  const Response response = responseOf(ticket);
+  EXPECT_EQ(response.answers[0].reason, StopReason::kCancelled);
+  EXPECT_NEAR(static_cast<double>(response.answers[0].tokens.size()), 30, 2) << "they did step together";
 }
 
 // Without its program the device refuses every step.

@@ -126,8 +126,8 @@ bool SchedulerRounds::hasSeat(const Job& job) const {
   return std::ranges::any_of(seats_, [&](const Seat& seat) { return seat.job.get() == &job; });
 }
 
-void SchedulerRounds::lend(const std::shared_ptr<Job>& job) {
-  const auto cached = take(chooseSeat(job->request.prompt), job);
+void SchedulerRounds::lend(Seat& seat, const std::shared_ptr<Job>& job) {
+  const auto cached = take(seat, job);
   if (!cached) endJob(job, cached.status());
 }
 
@@ -141,7 +141,9 @@ void SchedulerRounds::fillSeats() {
   for (size_t i = 0; i < seats_.size() && freeSeats() > 0; ++i) {
     const std::shared_ptr<Job> job = seats_[i].job;
     if (job == nullptr || !job->isPromptDone) continue;
-    while (hasSeat(*job) && unseated(*job) > 0 && freeSeats() > 0) lend(job);
+    while (hasSeat(*job) && unseated(*job) > 0 && freeSeats() > 0) {
+      lend(chooseSeat(job->request.prompt), job);
+    }
   }
 }
 
@@ -165,8 +167,8 @@ void SchedulerRounds::promptChunk(uint32_t waiting) {
   Job& job = *seat->job;
   const std::span<const int32_t> prompt = job.request.prompt;
   const uint32_t done = seat->session->position();
-  if (job.request.progress) job.request.progress(done, static_cast<uint32_t>(prompt.size()));
-  if (job.isCancelled) return endJob(seat->job);
+  if (!job.isCancelled && job.request.progress) job.request.progress(done, static_cast<uint32_t>(prompt.size()));
+  if (job.isCancelled) return endJob(seat->job);  // before, or by the request itself
   const bool isAlone = waiting == 0 && freeSeats() + 1 == seats_.size();
   const auto chunk =
       seat->session->appendChunk(prompt.subspan(done), isAlone ? UINT64_MAX : options_.sharedChunkPicoseconds);
@@ -218,7 +220,9 @@ void SchedulerRounds::beginAnswer(Seat& seat, std::span<const float> logits) {
   Job& job = *seat.job;
   seat.answer = job.begun++;
   seat.state = State::kDecode;
-  const uint32_t room = pool_->model()->limits().kvRows - seat.session->position() + 1;
+  // Behind a context shift only the end of an answer is in the cache, so that it may have as many tokens and more.
+  const uint32_t kept = options_.session.contextShift ? 0 : seat.session->position();
+  const uint32_t room = pool_->model()->limits().kvRows - kept + 1;
   job.response.answers[seat.answer].tokens.reserve(std::min(job.request.maxTokens, room));
   takeToken(seat, logits);
 }
@@ -250,7 +254,7 @@ void SchedulerRounds::endAnswer(Seat& seat, StopReason reason) {
   if (++job->ended == job->request.answers) return endJob(job);
   free(seat);
   // The last seat of a job keeps the prompt for the answers to come; others go to whoever waits longest.
-  if (!hasSeat(*job)) lend(job);
+  if (!hasSeat(*job)) lend(seat, job);
 }
 
 void SchedulerRounds::free(Seat& seat) {

@@ -88,7 +88,7 @@ class SchedulerRounds {
   uint32_t unseated(const Job& job) const;
   bool hasSeat(const Job& job) const;
   /// Gives a free seat to an answer of a job whose prompt has been computed.
-  void lend(const std::shared_ptr<Job>& job);
+  void lend(Seat& seat, const std::shared_ptr<Job>& job);
   void promptChunk(uint32_t waiting);
   void decodeAll();
   void decode(std::span<Seat* const> members);

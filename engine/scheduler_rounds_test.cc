@@ -1,4 +1,4 @@
-// The best tokens of a row of logits.
+// The best tokens of a row of logits; rounds without the thread of a scheduler.
 #include "engine/scheduler_rounds.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "engine/session_cases_for_test.h"
 
 namespace firn::engine {
 namespace {
@@ -44,6 +46,30 @@ TEST(BestTokensTest, AreTheFirstOfASortedCopy) {
       ASSERT_EQ(count, std::min(room, sorted.size()));
       for (size_t i = 0; i < count; ++i) ASSERT_EQ(best[i].id, sorted[i].id) << room << ", " << i;
     }
+  }
+}
+
+// A cancel may come at any time, so also between the look at all requests and the chunk of one.
+TEST(SchedulerRoundsTest, NoProgressIsToldBehindACancel) {
+  for (const uint32_t chunks : {0U, 1U, 2U}) {
+    const auto model = openTiny(kSessionCases[0], {.prefillChunks = {16}, .contexts = {}});
+    const auto rounds = SchedulerRounds::create(model, {.slots = 1});
+    ASSERT_TRUE(rounds.isOk()) << rounds.status().toString();
+    const auto job = std::make_shared<Job>();
+    uint32_t told = 0;
+    job->request = {.prompt = cts::someIds(60),
+                    .next = [](const NextTokenInput&) { return std::nullopt; },
+                    .progress = [&](uint32_t, uint32_t) { ++told; }};
+    job->response.answers.resize(1);
+    (*rounds)->start(job);
+    for (uint32_t i = 0; i < chunks; ++i) (*rounds)->round(0);
+    job->isCancelled = true;
+    (*rounds)->round(0);
+    EXPECT_EQ(told, chunks);
+    EXPECT_TRUE((*rounds)->isIdle());
+    ASSERT_TRUE(job->result.has_value());
+    ASSERT_TRUE(job->result->isOk());
+    EXPECT_EQ((**job->result).promptTimes.chunks.size(), chunks);
   }
 }
 

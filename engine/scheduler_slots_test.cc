@@ -8,6 +8,43 @@ namespace {
 
 class SchedulerSlotsTest : public SchedulerTest {};
 
+// Both end in one step, the other one first: its seat was used less recently than the one that holds the prompt.
+TEST_P(SchedulerSlotsTest, TheNextAnswerLeavesWhatAnotherRequestHasFinished) {
+  const auto oracle = open();
+  for (const bool isSamePrompt : {false, true}) {
+    const auto scheduler = start({.slots = 2});
+    const Ids talked = cts::someIds(12), prompt = isSamePrompt ? talked : Ids{70};
+    std::promise<void> begun, gate;
+    size_t answered = 0;
+    Request other = greedy(talked, 60);
+    other.next = [&, opened = gate.get_future().share()](const NextTokenInput& input) -> std::optional<int32_t> {
+      if (input.tokens.empty()) {
+        begun.set_value();
+        opened.wait();
+      }
+      return answered < 4 ? std::optional(input.top[0].id) : std::nullopt;
+    };
+    Request request = greedy(prompt, 5);
+    request.answers = 2;
+    request.next = [&](const NextTokenInput& input) -> std::optional<int32_t> {
+      if (input.answer == 0) answered = input.tokens.size() + 1;
+      return input.tokens.empty() ? static_cast<int32_t>(input.answer) : input.top[0].id;
+    };
+    const Ticket finished = need(scheduler->submit(other));
+    begun.get_future().wait();
+    const Ticket ticket = need(scheduler->submit(request));
+    gate.set_value();
+    const Ids conversation = joined(talked, responseOf(finished).answers[0].tokens);
+    const Response response = responseOf(ticket);
+    EXPECT_LE(computed(response), prompt.size()) << "once for all answers";
+    for (uint32_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(response.answers[i].tokens, alone(*oracle, prompt, 5, static_cast<int32_t>(i))) << i;
+    }
+    const Response more = responseOf(need(scheduler->submit(greedy(joined(conversation, {7}), 2))));
+    EXPECT_GE(more.cachedTokens + 1, conversation.size()) << isSamePrompt;
+  }
+}
+
 // Chats that begin with one system prompt, in turn: each finds all that it left, and a new one finds the head.
 TEST_P(SchedulerSlotsTest, ConversationsWithOneHeadKeepTheirSlots) {
   const auto oracle = open();

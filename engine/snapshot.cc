@@ -214,8 +214,9 @@ Result<PageBuffer> readSnapshot(const std::string& path, const SnapshotIdentity&
     FIRN_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&header, 1))));
     return whyTooLarge(header, identity, {.found = file.size(), .most = limit}).withPlace(printablePath(path));
   }
-  FIRN_ASSIGN_OR_RETURN(PageBuffer bytes, PageBuffer::allocate(file.size()));
-  FIRN_RETURN_IF_ERROR(file.readAt(0, bytes.bytes()));
+  Result<PageBuffer> bytes = PageBuffer::allocate(file.size());
+  if (!bytes) return bytes.status().withPlace(printablePath(path));
+  FIRN_RETURN_IF_ERROR(file.readAt(0, bytes->bytes()));
   return bytes;
 }
 

@@ -223,6 +223,23 @@ TEST_P(SnapshotTest, EveryRefusalNamesTheFileOnceAndEscapedOnce) {
   expectRefused(content(), Code::kVersionMismatch, "of a larger model");
 }
 
+/// A file without its blocks is as large as it says, and larger than any memory.
+TEST_P(SnapshotTest, ARefusalOfMemoryNamesTheFile) {
+  constexpr uint64_t kBytes = 1ULL << 42;
+  if (PageBuffer::allocate(kBytes).isOk()) GTEST_SKIP() << "the system promises memory that it does not have";
+  replace({'x'});
+  std::error_code error;
+  std::filesystem::resize_file(path(), kBytes, error);
+  if (error) GTEST_SKIP() << "the file system has no files of that size: " << error.message();
+  const auto session = open();
+  const blob::Blob& blob = session->model().blob();
+  KvLayout layout = KvLayout::of(blob.header()).withRows(UINT32_MAX);
+  layout.rowBytes = kBytes / UINT32_MAX;
+  const auto read = readSnapshot(path(), SnapshotIdentity::of(blob), layout);
+  EXPECT_EQ(read.status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(read.status().message().find(printablePath(path())), 0U) << read.status().toString();
+}
+
 TEST_P(SnapshotTest, OtherDevicesAndWeightsAreRefused) {
   const auto session = open();
   ASSERT_TRUE(session->prompt(cts::someIds(20)).isOk());
