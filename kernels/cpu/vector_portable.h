@@ -181,9 +181,9 @@ FIRN_INLINE int32_t maximumInt(I32 a) {
   return r;
 }
 FIRN_INLINE int32_t sumInt(I32 a) {
-  int32_t r = 0;
-  for (int32_t lane : a.lane) r += lane;
-  return r;
+  uint32_t r = 0;
+  for (int32_t lane : a.lane) r += bits(lane);
+  return wrap(r);
 }
 
 FIRN_INLINE Bytes loadBytes(const uint8_t* p) {
