@@ -108,7 +108,7 @@ class Compilation {
   /// All phases up to the last one asked for; true when the blob is to be written too.
   Result<bool> runPasses() {
     Status status = runPhase("import", [&] {
-      module_ = passes::buildGraph(spec_, context_);
+      module_ = passes::buildGraph(spec_, context_, {.evensHeadNorms = options_.kvType == DType::kI8});
       return mlir::success(static_cast<bool>(module_));
     });
     FIRN_RETURN_IF_ERROR(status);

@@ -30,6 +30,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kLlama = "tests/data/gguf/llama.gguf";
+constexpr const char* kGemma3 = "tests/data/gguf/gemma3.gguf";
 constexpr const char* kQ41 = "tests/data/quant/q4_1.gguf";
 
 /// A folder of its own for each test.
@@ -270,6 +271,30 @@ TEST_F(DriverTest, WarnsOfATrainedContextThatIsExceeded) {
   ASSERT_TRUE(compile(options, &report));
   ASSERT_FALSE(report.warnings.empty());
   EXPECT_THAT(report.warnings[0], HasSubstr("4160"));
+}
+
+TEST_F(DriverTest, NormsOfHeadsAreEvenedForI8Alone) {
+  for (const char* target : {"cpu", "reference"}) {
+    const auto graphOf = [&](const char* model, std::optional<DType> kvType) {
+      CompileOptions options = small(model, target);
+      options.kvType = kvType;
+      options.stopAfter = "import";
+      std::ostringstream text;
+      options.printTo = &text;
+      Status status = compile(options, nullptr);
+      EXPECT_TRUE(status) << status.toString();
+      return text.str();
+    };
+    const std::string plain = graphOf(kGemma3, std::nullopt);
+    EXPECT_EQ(graphOf(kGemma3, DType::kF16), plain);
+    EXPECT_EQ(graphOf(kGemma3, DType::kF32), plain);
+    for (const char* norm : {"attn_q_norm", "attn_k_norm"}) {
+      const std::string weight = std::string("graph.weight @blk.0.") + norm + " : tensor<32xf32> {";
+      EXPECT_THAT(plain, HasSubstr(weight + "file = "));
+      EXPECT_THAT(graphOf(kGemma3, DType::kI8), HasSubstr(weight + "value = "));
+    }
+    EXPECT_EQ(graphOf(kLlama, DType::kI8), graphOf(kLlama, DType::kF16)) << "it has no norms of heads";
+  }
 }
 
 TEST_F(DriverTest, BadOptionsAreNamed) {

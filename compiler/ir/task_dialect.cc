@@ -138,7 +138,13 @@ mlir::LogicalResult PackOp::verify() {
     return emitOpError() << "states " << getBytes() << " bytes, but " << getDtype() << " [" << getRows()[1] << ", "
                          << width << "] as " << form << " takes " << bytes.value_or(0);
   }
-  if (getValues() && form != "rope_table" && form != "f32") return emitOpError() << form << " has no values";
+  if (getValues() && form != "rope_table") {
+    if (panels || *dtype != DType::kF32) return emitOpError() << getDtype() << " " << form << " has no values";
+    if (getValues()->getNumElements() != getRows()[1] * getColumns()[1]) {
+      return emitOpError() << "found " << getValues()->getNumElements() << " values, expected one for each of "
+                           << getRows()[1] << " x " << getColumns()[1];
+    }
+  }
   if (form == "rope_table" && (!getValues() || !getMagnitude() || getValues()->getNumElements() != getColumns()[1])) {
     return emitOpError() << "a rope_table needs a magnitude and " << getColumns()[1] << " values";
   }

@@ -79,8 +79,9 @@ def Task_StreamOp : Task_Op<"stream", [Symbol, NoRegionArguments,
 def Task_PackOp : Task_Op<"pack", [HasParent<"StreamOp">]> {
   let summary = "one tensor of a stream: what of the source it holds, in which form";
   let description = [{
-    Forms: `raw` (bytes of the source), `f32` (the source, or `values`, as fp32), `panels` (kernels/quant/panel.h),
-    `rope_table` (f32 [rows, 2 * columns]: cos and sin times `magnitude` of position times each of `values`).
+    Forms: `raw` (bytes of the source, or f32 `values`), `f32` (the source, or `values`, as fp32), `panels`
+    (kernels/quant/panel.h), `rope_table` (f32 [rows, 2 * columns]: cos and sin times `magnitude` of position times each
+    of `values`). The values of `raw` and `f32` are one for each element.
     `rows` and `columns` are [first, count] of the source matrix [N, K]; a vector is one row.
   }];
   let arguments = (ins StrAttr:$source, DenseI64ArrayAttr:$rows, DenseI64ArrayAttr:$columns, StrAttr:$form,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "compiler/import/even_norms.h"
 #include "compiler/ir/graph.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -28,8 +29,8 @@ constexpr const char* kWindowRopeName = "rope.window_freqs";
 /// Builds one module; every step that can fail reports and returns null or failure.
 class GraphBuilder {
  public:
-  GraphBuilder(const ModelSpec& spec, mlir::MLIRContext& context)
-      : spec_(spec), builder_(&context), location_(mlir::UnknownLoc::get(&context)) {}
+  GraphBuilder(const ModelSpec& spec, mlir::MLIRContext& context, const GraphOptions& options)
+      : spec_(spec), options_(options), builder_(&context), location_(mlir::UnknownLoc::get(&context)) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build() {
     if (mlir::failed(checkNumbers()) || mlir::failed(checkRope(spec_.rope))) return nullptr;
@@ -138,8 +139,8 @@ class GraphBuilder {
 
   mlir::LogicalResult declareWeights() {
     const uint64_t e = spec_.embed;
-    declareFrequencies(kRopeName, spec_.rope);
-    if (spec_.windowRope) declareFrequencies(kWindowRopeName, *spec_.windowRope);
+    declareConstant(kRopeName, spec_.rope.freqs);
+    if (spec_.windowRope) declareConstant(kWindowRopeName, spec_.windowRope->freqs);
     if (mlir::failed(declareWeight("token_embd", spec_.embedding, {spec_.vocab, e}))) return mlir::failure();
     for (size_t i = 0; i < spec_.layers.size(); ++i) {
       if (mlir::failed(declareLayer(layerName(i), spec_.layers[i]))) return mlir::failure();
@@ -148,14 +149,27 @@ class GraphBuilder {
     return spec_.head ? declareLinear("output", *spec_.head, spec_.vocab, e) : mlir::success();
   }
 
-  void declareFrequencies(const char* name, const import::RopeSpec& rope) {
-    auto type = mlir::RankedTensorType::get({rope.dims / 2}, builder_.getF32Type());
+  void declareConstant(const std::string& name, llvm::ArrayRef<float> values) {
+    auto type = mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, builder_.getF32Type());
     builder_.create<graph::WeightOp>(location_, name, type, /*file=*/nullptr,
-                                     mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(rope.freqs)));
+                                     mlir::DenseElementsAttr::get(type, values));
   }
 
   mlir::LogicalResult declareNorm(const std::string& name, const std::optional<TensorView>& norm, uint64_t n) {
     return norm ? declareWeight(name, *norm, {n}) : mlir::success();
+  }
+
+  mlir::LogicalResult declareHeadNorms(const std::string& name, const LayerSpec& layer) {
+    std::optional<import::HeadNorms> even;
+    if (options_.evensHeadNorms) even = import::evenHeadNorms(layer, ropeOf(layer), spec_.headDim);
+    if (even) {
+      declareConstant(name + "attn_q_norm", even->q);
+      declareConstant(name + "attn_k_norm", even->k);
+      return mlir::success();
+    }
+    const bool isDeclared = mlir::succeeded(declareNorm(name + "attn_q_norm", layer.qNorm, spec_.headDim)) &&
+                            mlir::succeeded(declareNorm(name + "attn_k_norm", layer.kNorm, spec_.headDim));
+    return mlir::success(isDeclared);
   }
 
   mlir::LogicalResult declareLayer(const std::string& name, const LayerSpec& layer) {
@@ -166,8 +180,7 @@ class GraphBuilder {
                             mlir::succeeded(declareLinear(name + "attn_q", layer.q, qWidth, e)) &&
                             mlir::succeeded(declareLinear(name + "attn_k", layer.k, kvWidth, e)) &&
                             mlir::succeeded(declareLinear(name + "attn_v", layer.v, kvWidth, e)) &&
-                            mlir::succeeded(declareNorm(name + "attn_q_norm", layer.qNorm, spec_.headDim)) &&
-                            mlir::succeeded(declareNorm(name + "attn_k_norm", layer.kNorm, spec_.headDim)) &&
+                            mlir::succeeded(declareHeadNorms(name, layer)) &&
                             mlir::succeeded(declareLinear(name + "attn_output", layer.o, e, qWidth)) &&
                             mlir::succeeded(declareNorm(name + "post_attention_norm", layer.postAttnNorm, e)) &&
                             mlir::succeeded(declareWeight(name + "ffn_norm", layer.ffnNorm, {e})) &&
@@ -266,15 +279,19 @@ class GraphBuilder {
                                             spec.bias ? symbol(name + ".bias") : nullptr);
   }
 
+  bool isWindowed(const LayerSpec& layer) const { return layer.window != 0 && spec_.windowRope; }
+  const import::RopeSpec& ropeOf(const LayerSpec& layer) const {
+    return isWindowed(layer) ? *spec_.windowRope : spec_.rope;
+  }
+
   Value rope(const LayerSpec& layer, Value x, uint32_t heads) {
-    const bool isWindowed = layer.window != 0 && spec_.windowRope;
-    const import::RopeSpec& spec = isWindowed ? *spec_.windowRope : spec_.rope;
+    const import::RopeSpec& spec = ropeOf(layer);
     auto pairing = graph::RopePairingAttr::get(builder_.getContext(), spec.pairing == import::RopePairing::kInterleaved
                                                                           ? graph::RopePairing::Interleaved
                                                                           : graph::RopePairing::HalfSplit);
     return builder_.create<graph::RopeOp>(x.getLoc(), x.getType(), x, positions_,
-                                          symbol(isWindowed ? kWindowRopeName : kRopeName), pairing, count(heads),
-                                          count(spec.dims), builder_.getF32FloatAttr(spec.magnitude));
+                                          symbol(isWindowed(layer) ? kWindowRopeName : kRopeName), pairing,
+                                          count(heads), count(spec.dims), builder_.getF32FloatAttr(spec.magnitude));
   }
 
   Value throughState(const std::string& state, Value rows) {
@@ -295,6 +312,7 @@ class GraphBuilder {
   }
 
   const ModelSpec& spec_;
+  const GraphOptions& options_;
   mlir::OpBuilder builder_;
   mlir::Location location_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
@@ -303,9 +321,10 @@ class GraphBuilder {
 
 }  // namespace
 
-mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context) {
+mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context,
+                                             const GraphOptions& options) {
   context.loadDialect<graph::GraphDialect>();
-  return GraphBuilder(spec, context).build();
+  return GraphBuilder(spec, context, options).build();
 }
 
 }  // namespace firn::passes

@@ -8,10 +8,17 @@
 
 namespace firn::passes {
 
+struct GraphOptions {
+  /// The weights of the norms of queries and keys are evened (compiler/import/even_norms.h) and become constants of the
+  /// module, where a layer has both: for caches of i8. Default: as in the file.
+  bool evensHeadNorms = false;
+};
+
 /// The verified module of `spec`: graph.model, one graph.weight per tensor (by its name in the file; no bytes are
-/// copied), two graph.state per layer and @model(ids, positions) -> logits. Loads the dialect into `context`.
-/// On a spec that is no model: a diagnostic that begins "graph.import_c<n>" or is a verifier's, and null. Labels: c1 a
-/// hyper-parameter out of range, c2 rope, c3 a tensor whose shape does not fit.
-mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context);
+/// copied, but for what `options` asks to change), two graph.state per layer and @model(ids, positions) -> logits.
+/// Loads the dialect into `context`. On a spec that is no model: a diagnostic that begins "graph.import_c<n>" or is a
+/// verifier's, and null. Labels: c1 a hyper-parameter out of range, c2 rope, c3 a tensor whose shape does not fit.
+mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context,
+                                             const GraphOptions& options = {});
 
 }  // namespace firn::passes

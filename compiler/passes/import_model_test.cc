@@ -152,6 +152,43 @@ TEST_F(ImportModelTest, OwnHeadBiasesAndPairingAreUsedWhereTheSpecHasThem) {
   EXPECT_EQ(text.find("bias @blk.0.attn_k"), std::string::npos);
 }
 
+TEST_F(ImportModelTest, EvenedNormsAreConstants) {
+  ModelSpec spec = tinyGemma3();
+  spec.rope.pairing = import::RopePairing::kInterleaved;
+  std::vector<float> keys(32, 1);
+  keys[0] = keys[16] = 4;
+  const std::vector<float> queries(32, 3);
+  for (import::LayerSpec& layer : spec.layers) {
+    layer.qNorm->bytes = std::as_bytes(std::span(queries));
+    layer.kNorm->bytes = std::as_bytes(std::span(keys));
+  }
+  const auto valuesOf = [&](const char* name) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = buildGraph(spec, context, {.evensHeadNorms = true});
+    auto weight = module->lookupSymbol<graph::WeightOp>(name);
+    std::vector<float> values;
+    if (!weight.getValue()) return values;
+    EXPECT_FALSE(weight.getFile());
+    for (llvm::APFloat value : weight.getValue()->getValues<llvm::APFloat>()) values.push_back(value.convertToFloat());
+    return values;
+  };
+  // Layer 0 has a window, whose rope turns column i with i + 16; layer 1 has neighbours turned.
+  const auto with = [](std::vector<float> values, std::initializer_list<std::pair<size_t, float>> changes) {
+    for (auto [column, value] : changes) values[column] = value;
+    return values;
+  };
+  const std::vector<float> ones(32, 1);
+  EXPECT_EQ(valuesOf("blk.0.attn_k_norm"), ones);
+  EXPECT_EQ(valuesOf("blk.0.attn_q_norm"), with(queries, {{0, 12}, {16, 12}}));
+  EXPECT_EQ(valuesOf("blk.1.attn_k_norm"), with(ones, {{1, 0.25F}, {17, 0.25F}}));
+  EXPECT_EQ(valuesOf("blk.1.attn_q_norm"), with(queries, {{0, 12}, {1, 12}, {16, 12}, {17, 12}}));
+  spec.layers[1].kNorm->dims = {16};
+  errors.clear();
+  EXPECT_FALSE(buildGraph(spec, context, {.evensHeadNorms = true}));
+  EXPECT_NE(errors.find("graph.import_c3"), std::string::npos) << errors;
+  spec = tinyLlama(2);
+  EXPECT_EQ(textOf(*buildGraph(spec, context, {.evensHeadNorms = true})), textOf(*buildGraph(spec, context)));
+}
+
 TEST_F(ImportModelTest, RefusesHyperParametersOutOfRange) {
   for (uint32_t ModelSpec::* field : {&ModelSpec::embed, &ModelSpec::heads, &ModelSpec::kvHeads, &ModelSpec::headDim,
                                       &ModelSpec::ffn, &ModelSpec::vocab}) {

@@ -1,10 +1,14 @@
 // Caches of every type, in programs that the compiler makes: the same bits however a prompt is cut, the answers of the
-// other device, and a cache of i8 that stays near one of f32.
+// other device, and a cache of i8 that stays near one of f32, whatever the weights of the norms of keys.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 
+#include "compiler/import/gguf_reader.h"
 #include "tests/e2e/compiled_model.h"
 #include "tests/golden/recorded.h"
 
@@ -74,6 +78,46 @@ TEST_P(KvTypesTest, TheReportAndTheBlobNameTheType) {
           kvType == DType::kI8 ? header.headDim + 4 : header.headDim * (kvType == DType::kF16 ? 2 : 4);
       EXPECT_EQ(header.kvBytes * header.headDim * 2, bytesOfF16 * rowBytes) << dtypeInfo(kvType)->name;
     }
+  }
+}
+
+/// The bytes of gemma3.gguf with the weights of key norms multiplied by 1/16 to 16 and those of query norms divided by
+/// the same, pair by pair of what rope turns: the same model.
+std::string unevenGemma3() {
+  std::ifstream source("tests/data/gguf/gemma3.gguf", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(source)), std::istreambuf_iterator<char>());
+  const auto all = std::as_bytes(std::span(bytes));
+  const auto file = need(import::GgufFile::fromMemory(all, "gemma3.gguf"));
+  for (const import::GgufTensor& tensor : file.tensors()) {
+    const bool isKey = tensor.name.ends_with("attn_k_norm.weight");
+    if (!isKey && !tensor.name.ends_with("attn_q_norm.weight")) continue;
+    std::vector<float> weights(tensor.bytes.size() / sizeof(float));
+    std::memcpy(weights.data(), tensor.bytes.data(), tensor.bytes.size());
+    for (size_t column = 0; column < weights.size(); ++column) {
+      const int steps = static_cast<int>(column % (weights.size() / 2) % 9) - 4;
+      weights[column] = std::ldexp(weights[column], isKey ? steps : -steps);
+    }
+    std::memcpy(bytes.data() + (tensor.bytes.data() - all.data()), weights.data(), tensor.bytes.size());
+  }
+  return bytes;
+}
+
+TEST(UnevenKeysTest, AnswerAsEvenKeysDo) {
+  const TempFolder folder;
+  std::ofstream(folder.file("uneven.gguf"), std::ios::binary) << unevenGemma3();
+  const std::vector<int32_t> ids = someIds(100, kVocab);
+  for (const char* target : {"cpu", "reference"}) {
+    const auto logits = [&](DType kvType, bool isUneven) {
+      auto options = smallCompile("gguf/gemma3.gguf", target);
+      options.kvType = kvType;
+      if (isUneven) options.modelPath = folder.file("uneven.gguf");
+      return chunkLogits(*openSession(options), ids);
+    };
+    const std::vector<float> exact = logits(DType::kF32, false);
+    EXPECT_EQ(differenceInBits(logits(DType::kF32, true), exact), "") << target;
+    const std::vector<float> i8 = logits(DType::kI8, true);
+    EXPECT_LT(relativeDifference(i8, exact), 0.05) << target;
+    EXPECT_EQ(differenceInBits(i8, logits(DType::kI8, false)), "") << target;
   }
 }
 

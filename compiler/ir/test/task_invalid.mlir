@@ -61,6 +61,24 @@ task.program "cpu" lanes 1 model {} {
 
 // -----
 
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 512 {
+    // expected-error@+1 {{f16 raw has no values}}
+    task.pack "raw" "f16" of "a" rows [0, 1] columns [0, 2] at 0 bytes 4 values dense<[1.0, 0.5]> : tensor<2xf32>
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 512 {
+    // expected-error@+1 {{found 2 values, expected one for each of 1 x 4}}
+    task.pack "f32" "f32" of "a" rows [0, 1] columns [0, 4] at 0 bytes 16 values dense<[1.0, 0.5]> : tensor<2xf32>
+  }
+}
+
+// -----
+
 task.program "cpu" lanes 2 model {} {
   task.body @b [] {
     // expected-error@+1 {{has 1 lanes, the program 2}}

@@ -14,6 +14,10 @@ task.program "cpu" lanes 2 model {kv_rows = 128 : i64} memory {kv_bytes = 512 : 
     // CHECK: task.pack "rope_table" "f32" of "rope" rows [0, 4] columns [0, 2] at 0 bytes 64 values dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32> magnitude 1.000000e+00
     task.pack "rope_table" "f32" of "rope" rows [0, 4] columns [0, 2] at 0 bytes 64 values dense<[1.0, 0.5]> : tensor<2xf32> magnitude 1.0
   }
+  task.stream @norm bytes 64 {
+    // CHECK: task.pack "raw" "f32" of "norm" rows [0, 1] columns [0, 2] at 0 bytes 8 values dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32>
+    task.pack "raw" "f32" of "norm" rows [0, 1] columns [0, 2] at 0 bytes 8 values dense<[1.0, 0.5]> : tensor<2xf32>
+  }
   // CHECK: task.buffer @x bytes 4096 lane 0 group "prefill.16" at 0
   task.buffer @x bytes 4096 lane 0 group "prefill.16" at 0
   // CHECK: task.body @block [#task.param<weights "lane1" bytes 1408>, #task.param<kv "k" bytes 256>] group "prefill.16"
