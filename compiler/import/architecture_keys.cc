@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/quote.h"
+#include "base/real_text.h"
 
 namespace firn::import {
 namespace {
-
-std::string realText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
 
 // A scalar of any number type as a double; nullopt for strings and arrays.
 std::optional<double> asNumber(const GgufValue& value) {
@@ -61,7 +55,7 @@ Result<uint32_t> ArchitectureKeys::layerCount(std::string_view suffix, uint32_t 
   }
   const std::optional<uint64_t> first = value->unsignedAt(0);
   if (!first) return corruptKey(suffix, "is an array, expected one of integers from 0");
-  for (uint64_t i = 0; i < value->count; ++i) {
+  for (uint64_t i = 1; i < value->count; ++i) {
     const std::optional<uint64_t> here = value->unsignedAt(i);
     if (!here) return corruptKey(suffix, "is an array, expected one of integers from 0");
     if (here != first) {

@@ -30,7 +30,7 @@ class ArchitectureKeys {
 
   /// What stands for a key that is absent, and what it is made from, for a refusal.
   struct Derived {
-    uint32_t value = 0;
+    uint64_t value = 0;
     std::string_view source;
   };
   /// The count, from 1 to `most`; `fallback` where the key is absent, refused where there is none.

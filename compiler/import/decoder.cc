@@ -69,10 +69,8 @@ Status readVocab(const ArchitectureKeys& keys, const GgufFile& file, ModelSpec* 
   const GgufTensor* embedding = file.findTensor("token_embd.weight");
   uint64_t rows = embedding == nullptr ? 0 : embedding->dims[1];
   if (tokens) rows = tokens->size();
-  rows = std::min<uint64_t>(rows, kMostVocab + 1ULL);
   const std::string_view source = tokens ? "the length of 'tokenizer.ggml.tokens'" : "the rows of 'token_embd.weight'";
-  FIRN_ASSIGN_OR_RETURN(spec->vocab,
-                        keys.count("vocab_size", kMostVocab, Derived{static_cast<uint32_t>(rows), source}));
+  FIRN_ASSIGN_OR_RETURN(spec->vocab, keys.count("vocab_size", kMostVocab, Derived{rows, source}));
   if (tokens && tokens->size() != spec->vocab) {
     return keys.corruptKey("vocab_size", "is " + std::to_string(spec->vocab) + ", but 'tokenizer.ggml.tokens' has " +
                                              std::to_string(tokens->size()) + " tokens");

@@ -99,10 +99,25 @@ TEST(FloatKeysTest, RefusedKeysHaveNoNeutralNan) {
 
 // Each number is fine, and what they make together is not.
 TEST(FloatKeysTest, AngleOfEveryPositionIsANumber) {
-  GgufWriter file = scaled("linear").f32("llama.rope.scaling.factor", 1e-38F);
-  EXPECT_THAT(refusal(file), AllOf(HasSubstr("'llama.rope.freq_base'"), HasSubstr("expected 0 to 1000000")));
-  EXPECT_THAT(refusal(tinyDecoder("llama").f32Tensor("rope_freqs.weight", {1.0F, 1e-38F})),
-              AllOf(HasSubstr("'rope_freqs.weight'"), HasSubstr("at index 1")));
+  // Blamed is what made too much of a frequency, and by its value, with a tensor beside it or without.
+  const auto blames = [](const std::string& what) {
+    return AllOf(HasSubstr(what), HasSubstr("which gives frequency "), HasSubstr("expected 0 to 1000000"));
+  };
+  for (const std::string_view scaling : {"linear", "llama3", "yarn"}) {
+    const bool isLlama3 = scaling == "llama3";  // takes a tensor in place of its keys
+    GgufWriter file = scaled(scaling).f32("llama.rope.scaling.factor", 1e-38F);
+    EXPECT_THAT(refusal(file), blames("'llama.rope.scaling.factor' is 1e-38")) << scaling;
+    EXPECT_THAT(refusal(file.f32Tensor("rope_freqs.weight", {1.0F, isLlama3 ? 1e-38F : 2.0F})),
+                blames(isLlama3 ? "'rope_freqs.weight' has 1e-38" : "'llama.rope.scaling.factor' is 1e-38"))
+        << scaling;
+  }
+  EXPECT_THAT(refusal(tinyDecoder("llama").f32("llama.rope.scale_linear", 1e-38F)),
+              blames("'llama.rope.scale_linear' is 1e-38"));
+  for (const GgufWriter& file : {tinyDecoder("llama"), scaled("linear"), scaled("yarn")}) {
+    GgufWriter divided = file;
+    EXPECT_THAT(refusal(divided.f32Tensor("rope_freqs.weight", {1.0F, 1e-38F})),
+                AllOf(blames("'rope_freqs.weight' has 1e-38"), HasSubstr("at index 1")));
+  }
   for (const float bad : {0.0F, -1.0F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     EXPECT_THAT(refusal(tinyDecoder("llama").f32Tensor("rope_freqs.weight", {1.0F, bad})),
                 AllOf(HasSubstr("'rope_freqs.weight'"), HasSubstr("at index 1")));

@@ -106,6 +106,9 @@ TEST(RefusalsTest, AValueThatIsDerivedIsNotBlamedOnItsKey) {
   EXPECT_THAT(refusal(tinyLlama().erase("tokenizer.ggml.tokens").eraseTensor("token_embd.weight")),
               HasSubstr("'llama.vocab_size' is missing, and the rows of 'token_embd.weight' gives 0"));
   EXPECT_THAT(refusal(tinyLlama().u32("llama.vocab_size", 0)), HasSubstr("'llama.vocab_size' is 0, expected 1"));
+  // The number as it is found, however large.
+  EXPECT_THAT(refusal(tinyLlama().erase("tokenizer.ggml.tokens").tensor("token_embd.weight", {1, 20'000'000})),
+              HasSubstr("the rows of 'token_embd.weight' gives 20000000, expected 1 to 16777216"));
 }
 
 }  // namespace

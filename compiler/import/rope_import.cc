@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/concat.h"
 #include "base/quote.h"
+#include "base/real_text.h"
 #include "compiler/import/decoder_refusals.h"
 #include "compiler/import/rope_frequencies.h"
 
@@ -43,10 +45,14 @@ Result<RopeScaling> readScaling(const ArchitectureKeys& keys) {
   return keys.unsupportedKey("rope.scaling.type", "is " + quoted(*type) + "; supported: " + known);
 }
 
+bool hasOldFactor(const ArchitectureKeys& keys) {
+  return !keys.has("rope.scaling.factor") && keys.has("rope.scale_linear");
+}
+
 Status readScalingNumbers(const ArchitectureKeys& keys, const ModelSpec& spec, RopeParameters* rope) {
   if (rope->scaling == RopeScaling::kNone) return Status::ok();
-  const bool old = !keys.has("rope.scaling.factor") && keys.has("rope.scale_linear");
-  FIRN_ASSIGN_OR_RETURN(rope->factor, keys.real(old ? "rope.scale_linear" : "rope.scaling.factor", {0, kMostFactor}));
+  FIRN_ASSIGN_OR_RETURN(rope->factor,
+                        keys.real(hasOldFactor(keys) ? "rope.scale_linear" : "rope.scaling.factor", {0, kMostFactor}));
   if (rope->scaling == RopeScaling::kLinear) return Status::ok();
   std::optional<Derived> context;
   if (spec.trainedContext > 0) context = Derived{spec.trainedContext, "'context_length'"};
@@ -63,6 +69,8 @@ Status readScalingNumbers(const ArchitectureKeys& keys, const ModelSpec& spec, R
   return Status::ok();
 }
 
+bool isFrequency(float value) { return value >= 0 && value <= kMostRopeFrequency; }
+
 Result<std::vector<float>> readDivisors(uint32_t dims, WeightSource& weights) {
   std::vector<float> divisors;
   if (!weights.has("rope_freqs.weight")) return divisors;
@@ -70,7 +78,7 @@ Result<std::vector<float>> readDivisors(uint32_t dims, WeightSource& weights) {
   for (uint32_t i = 0; i < dims / 2; ++i) {
     const auto divisor = loadLittle<float>(tensor.bytes.data() + i * sizeof(float));
     if (!std::isfinite(divisor) || divisor <= 0) {
-      return corrupt(weights.path() + ": tensor 'rope_freqs.weight' has " + std::to_string(divisor) + " at index " +
+      return corrupt(weights.path() + ": tensor 'rope_freqs.weight' has " + realText(divisor) + " at index " +
                      std::to_string(i) + ", expected finite numbers above 0");
     }
     divisors.push_back(divisor);
@@ -93,16 +101,19 @@ Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec,
   // A file that carries the llama3 factors as a tensor needs no keys for them, and must not get both.
   if (rope.scaling == RopeScaling::kLlama3 && !divisors.empty()) rope.scaling = RopeScaling::kNone;
   FIRN_RETURN_IF_ERROR(readScalingNumbers(keys, spec, &rope));
+  const RopeFrequencies undivided = ropeFrequencies(rope);
   rope.divisors = divisors;
   RopeFrequencies frequencies = ropeFrequencies(rope);
   for (size_t i = 0; i < frequencies.freqs.size(); ++i) {
-    const float frequency = frequencies.freqs[i];
-    if (frequency >= 0 && frequency <= kMostRopeFrequency) continue;
-    const std::string found =
-        "frequency " + std::to_string(frequency) + " at index " + std::to_string(i) + ", expected 0 to 1000000";
-    if (divisors.empty()) return keys.corruptKey("rope.freq_base", "with the scaling gives " + found);
-    return corrupt(weights.path() + ": tensor 'rope_freqs.weight' has " + std::to_string(divisors[i]) +
-                   ", which gives " + found);
+    if (isFrequency(frequencies.freqs[i])) continue;
+    const std::string found = concat(", which gives frequency ", realText(frequencies.freqs[i]), " at index ", i,
+                                     ", expected 0 to ", static_cast<uint32_t>(kMostRopeFrequency));
+    // The base is above 1, so that only a factor makes too much of it before the tensor divides.
+    if (!isFrequency(undivided.freqs[i])) {
+      return keys.corruptKey(hasOldFactor(keys) ? "rope.scale_linear" : "rope.scaling.factor",
+                             "is " + realText(rope.factor) + found);
+    }
+    return corrupt(concat(weights.path(), ": tensor 'rope_freqs.weight' has ", realText(divisors[i]), found));
   }
   RopeSpec out;
   out.dims = rope.dims;

@@ -8,7 +8,6 @@
 #include "compiler/ir/graph.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
 
 namespace firn::passes {
 namespace {
@@ -41,7 +40,6 @@ class GraphBuilder {
     if (mlir::failed(declareWeights())) return nullptr;
     declareStates();
     buildModel();
-    if (mlir::failed(mlir::verify(*module_))) return nullptr;
     return std::move(module_);
   }
 

@@ -14,10 +14,11 @@ struct GraphOptions {
   bool evensHeadNorms = false;
 };
 
-/// The verified module of `spec`: graph.model, one graph.weight per tensor (by its name in the file; no bytes are
-/// copied, but for what `options` asks to change), two graph.state per layer and @model(ids, positions) -> logits.
-/// Loads the dialect into `context`. On a spec that is no model: a diagnostic that begins "graph.import_c<n>" or is a
-/// verifier's, and null. Labels: c1 a hyper-parameter out of range, c2 rope, c3 a tensor whose shape does not fit.
+/// The module of `spec`, not verified yet (what does not verify is a bug of the reader that made the spec):
+/// graph.model, one graph.weight per tensor (by its name in the file; no bytes are copied, but for what `options` asks
+/// to change), two graph.state per layer and @model(ids, positions) -> logits. Loads the dialect into `context`. On a
+/// spec that is no model: a diagnostic that begins "graph.import_c<n>", and null. Labels: c1 a hyper-parameter out of
+/// range, c2 rope, c3 a tensor whose shape does not fit.
 mlir::OwningOpRef<mlir::ModuleOp> buildGraph(const import::ModelSpec& spec, mlir::MLIRContext& context,
                                              const GraphOptions& options = {});
 
