@@ -46,8 +46,8 @@ struct GenerateResult {
   std::string text;  ///< without the end token and without an incomplete last character; empty if no tokenizer
   std::vector<int32_t> tokens;  ///< the end token that stopped it included
   uint64_t promptTokens = 0;
-  uint64_t cachedTokens =
-      0;  ///< of the prompt: those whose rows were kept from the sequence before; 0 if interrupted in the prompt
+  /// Of the prompt: those whose rows were kept from the sequence before; 0 if interrupted in the prompt.
+  uint64_t cachedTokens = 0;
   FinishReason finishReason = FinishReason::kLength;
   double ttftMs = 0;            ///< from the call to the first token; to the end of prefill if there is none
   double decodeTokensPerS = 0;  ///< tokens after the first, per second of the time after the first; 0 if there are none

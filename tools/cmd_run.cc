@@ -82,8 +82,9 @@ Status checkPlan(const RunOptions& options, const PlannedLimits& limits) {
   if (*options.prompt == "-")
     return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [](const auto&) { return Status::ok(); });
   return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [&](const genai::Tokenizer& tokenizer) -> Status {
-    FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(*options.prompt));
-    if (ids.empty()) noteBytesLeftOut(tokenizer, *options.prompt);  // which may be why
+    uint64_t bytesLeftOut = 0;
+    FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(*options.prompt, {}, &bytesLeftOut));
+    if (ids.empty()) noteBytesLeftOut(bytesLeftOut);  // which may be why
     return checkPromptLength(ids.size(), limits);
   });
 }
@@ -102,8 +103,10 @@ Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::
                                                   "more than the longest prompt of this model can have; shorten it or "
                                                   "compile with a larger --max-prompt-len"));
   }
-  noteBytesLeftOut(*tokenizer, text);
-  return tokenizer->encode(text);
+  uint64_t bytesLeftOut = 0;
+  auto ids = tokenizer->encode(text, {}, &bytesLeftOut);
+  noteBytesLeftOut(bytesLeftOut);
+  return ids;
 }
 
 /// What ends an answer where the blob has no tokenizer: of the model card (compiler/model_card.h).

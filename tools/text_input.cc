@@ -28,8 +28,7 @@ Status checkPromptLength(size_t tokens, const PlannedLimits& limits) {
                     " (max_prompt_len): shorten it or give a larger --max-prompt-len");
 }
 
-void noteBytesLeftOut(const genai::Tokenizer& tokenizer, std::string_view text) {
-  const uint64_t bytes = tokenizer.bytesLeftOut(text);
+void noteBytesLeftOut(uint64_t bytes) {
   if (bytes == 0) return;
   std::cerr << "firn: note: the vocabulary has no tokens for " << counted(bytes, "byte") << " of the text; "
             << (bytes == 1 ? "it is" : "they are") << " left out\n";

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "base/status.h"
 #include "genai/tokenizer/tokenizer.h"
@@ -22,7 +22,7 @@ Status withTokenizer(const std::string& path, const std::string& idsOption,
 /// will be.
 Status checkPromptLength(size_t tokens, const PlannedLimits& limits);
 
-/// Says on standard error how many bytes of `text` have no token.
-void noteBytesLeftOut(const genai::Tokenizer& tokenizer, std::string_view text);
+/// Says on standard error that `bytes` bytes of a text have no token; nothing of 0.
+void noteBytesLeftOut(uint64_t bytes);
 
 }  // namespace firn::tools

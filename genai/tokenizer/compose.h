@@ -8,8 +8,8 @@
 
 namespace firn::genai {
 
-/// `text`, which is valid UTF-8, in the form NFC. Linear; text of ASCII is copied. resource_exhausted when memory for a
-/// run of other characters is missing.
+/// `text`, which is valid UTF-8, in the form NFC. Linear but for a run of marks, which is sorted; text of ASCII is
+/// copied.
 Result<std::string> composed(std::string_view text);
 
 }  // namespace firn::genai

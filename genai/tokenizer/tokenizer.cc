@@ -144,7 +144,8 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const EncodeOptions& options,
+                                               uint64_t* bytesLeftOut) const {
   if (text.size() > INT32_MAX) {
     return resourceExhausted("text has " + std::to_string(text.size()) + " bytes; at most " +
                              std::to_string(INT32_MAX) + " are supported: give it in parts");
@@ -154,18 +155,12 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, const Enco
   const auto eos = static_cast<int32_t>(state_->image.header().eosId);
   const bool addBos = options.addBosEos && state_->addBos;
   if (addBos) ids.push_back(bos);
-  FIRN_RETURN_IF_ERROR(State::Encoder(*state_, ids).text(text, options.parseSpecial));
+  State::Encoder encoder(*state_, ids);
+  FIRN_RETURN_IF_ERROR(encoder.text(text, options.parseSpecial));
+  if (bytesLeftOut != nullptr) *bytesLeftOut = encoder.bytesLeftOut();
   if (addBos && ids.size() > 1 && ids[1] == bos) ids.erase(ids.begin());
   if (options.addBosEos && state_->addEos && (ids.empty() || ids.back() != eos)) ids.push_back(eos);
   return ids;
-}
-
-uint64_t Tokenizer::bytesLeftOut(std::string_view text) const {
-  std::vector<int32_t> ids;
-  State::Encoder encoder(*state_, ids);
-  // A text that cannot be encoded has told so where it was.
-  const Status encoded = encoder.text(text, EncodeOptions().parseSpecial);
-  return encoded.isOk() ? encoder.bytesLeftOut() : 0;
 }
 
 Result<std::string> Tokenizer::decode(std::span<const int32_t> ids, bool skipSpecial) const {

@@ -48,12 +48,10 @@ class Tokenizer {
 
   /// The ids of `text`, O(n log n) in its bytes for any text; NUL is a byte like any other. An empty text has no
   /// tokens but those that the model always adds. Fails with resource_exhausted for texts over 2 GiB and for one with
-  /// more than 16 MiB that no rule splits.
-  Result<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions& options = {}) const;
-
-  /// How many bytes of `text` (composed, where the model does that) encode() leaves out because the vocabulary has no
-  /// token for them. Costs an encode(); 0 for a text that cannot be encoded.
-  uint64_t bytesLeftOut(std::string_view text) const;
+  /// more than 16 MiB that no rule splits. `bytesLeftOut`, unless null, gets how many bytes of `text` (composed, where
+  /// the model does that) are left out because the vocabulary has no token for them.
+  Result<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions& options = {},
+                                      uint64_t* bytesLeftOut = nullptr) const;
 
   /// The bytes of the tokens, joined; control tokens are left out if `skipSpecial`. May be no valid UTF-8, since a
   /// token may be part of a character. Fails with out_of_range for an id that is no token.
