@@ -6,7 +6,7 @@
 
 namespace firn {
 
-/// Reads words [0, count) as four streams, in the widest loads of this machine; up to 35 words at their ends are left
+/// Reads words [0, count) as four streams, in the widest loads of this machine; up to 31 words at their ends are left
 /// out. The result depends on what was read, so that keeping it keeps the reads.
 uint64_t readMemory(const uint64_t* words, size_t count);
 

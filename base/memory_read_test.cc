@@ -18,7 +18,7 @@ TEST(MemoryReadTest, EveryWordButTheEndsOfStreamsIsRead) {
       if (readMemory(words.data(), count) == whole) ++unread;
       word ^= 1U << 7;
     }
-    EXPECT_LE(unread, 35U) << count;
+    EXPECT_LE(unread, 31U) << count;
   }
 }
 

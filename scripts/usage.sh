@@ -1,5 +1,6 @@
-# Sourced by every script of this folder before it does anything, with the script's own arguments: --help prints the comment at
-# the script's head; an option that is not in $options, and more or fewer other words than $words says ("LEAST MOST"), are refused.
+# Sourced by every shell script of this folder before it does anything (scripts/test: for --help alone, ctest judges the rest),
+# with the script's own arguments: --help prints the comment at the script's head; an option that is not in $options, and more
+# or fewer other words than $words says ("LEAST MOST"), are refused.
 answer_help() {
   local name word least most count=0
   name=scripts/$(basename "$0")

@@ -13,6 +13,7 @@
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "tools/counted.h"
+#include "tools/joined.h"
 
 namespace firn::tools {
 namespace {
@@ -32,12 +33,6 @@ std::string ago(int64_t seconds) {
   if (seconds < 3600) return std::to_string(seconds / 60) + " min ago";
   if (seconds < 86400) return std::to_string(seconds / 3600) + " h ago";
   return counted(static_cast<uint64_t>(seconds / 86400), "day") + " ago";
-}
-
-std::string joined(const std::vector<uint32_t>& sizes) {
-  std::string text;
-  for (const uint32_t size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
-  return text;
 }
 
 /// The distinct sizes of the entries of `kind`.

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/quote.h"
 #include "tools/cache_entry.h"
 #include "tools/command.h"
@@ -60,6 +61,12 @@ Status removeNamed(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     FIRN_ASSIGN_OR_RETURN(const std::vector<CacheFile> named, entriesNamed(name, entries));
     for (const CacheFile& file : named) {
+      if (isTemporaryName(file.path)) {
+        return Status(
+            Code::kUnavailable,
+            printablePath(file.path) +
+                " is no compiled model yet, a compile is writing it: end the compile, or wait until it is done");
+      }
       const bool isNew = std::ranges::none_of(files, [&](const CacheFile& other) { return other.path == file.path; });
       if (isNew) files.push_back(file);
     }

@@ -204,16 +204,22 @@ Status run(const RunOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session,
                         engine::Session::create(open.model, options.session));
   if (!promptCache.empty()) FIRN_RETURN_IF_ERROR(loadPromptCache(*session, promptCache));
+  const uint32_t loadedRows = session->position();
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
     // A closed or full output stops the generation too; main() names it.
     return std::cout ? result.status() : Status::ok();
   }
-  if (options.explain) std::cerr << (options.json ? "" : "\n") << answersTimes(*result, open.model->blob());
-  std::cout << (options.json ? answersJson(*result, open) : "") << "\n";
+  if (options.explain)
+    std::cerr << (options.json ? "" : "\n") << answersTimes(*result, options.answers, open.model->blob());
+  std::cout << (options.json ? answersJson(*result, options.answers, open) : "") << "\n";
   if (!options.json && isatty(STDERR_FILENO) == 1) std::cerr << answersSummary(*result);
-  // Also of an answer that was interrupted: what has been computed holds.
-  if (!promptCache.empty() && session->position() > 0) FIRN_RETURN_IF_ERROR(session->save(promptCache));
+  // Also of an answer that was interrupted: what has been computed holds. Of a prompt that was,
+  // less may be there than the file has: it stays.
+  const genai::GenerateResult& first = result->front().result;
+  const bool isPart = first.finishReason == genai::FinishReason::kInterrupted && first.tokens.empty();
+  const uint32_t leastRows = isPart ? std::max(loadedRows, 1U) : 1;
+  if (!promptCache.empty() && session->position() >= leastRows) FIRN_RETURN_IF_ERROR(session->save(promptCache));
   return interruptionOf(result->back().result);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 
 #include <unistd.h>
@@ -42,6 +43,14 @@ int exitCode(const Status& status) {
     case Code::kCancelled: return kExitInterrupted;
     default: return kExitError;
   }
+}
+
+int outOfMemory(const char* name) {
+  std::fprintf(stderr,
+               "%s: resource_exhausted: no memory left; close other programs, or ask for less: a smaller model, a "
+               "shorter --max-prompt-len, fewer --threads\n",
+               name);
+  return kExitError;
 }
 
 const std::atomic<bool>& interrupted() { return gInterrupted; }

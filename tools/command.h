@@ -33,6 +33,9 @@ void addBenchCommand(CLI::App& app, Action& action);
 void addEvalCommand(CLI::App& app, Action& action);
 void addCacheCommand(CLI::App& app, Action& action);
 
+/// Says for program `name` that memory has run out, taking none; the exit code of it.
+int outOfMemory(const char* name);
+
 /// The exit code of a failure: 2 for invalid_argument, 130 for cancelled, else 1.
 int exitCode(const Status& status);
 

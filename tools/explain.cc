@@ -25,7 +25,7 @@ std::string stepLine(const blob::Blob& blob, uint32_t entry, uint32_t row0, uint
          std::to_string(row0 + rows - 1) + (steps == 1 ? "" : ", x " + std::to_string(steps)) + ": ";
 }
 
-/// Calls `line(first, last)` for each run of steps that `isLike` its first: they share a line.
+/// Calls `line(run)` for each run of neighbours that are like its first by `isLike(first, other)`: they share a line.
 template <typename Step, typename IsLike, typename Line>
 void forEachRun(const std::vector<Step>& steps, const IsLike& isLike, const Line& line) {
   for (size_t first = 0; first < steps.size();) {

@@ -52,11 +52,7 @@ int main(int argc, char** argv) {
   try {
     return runFirn(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fputs(
-        "firn: resource_exhausted: no memory left; close other programs, or ask for less: a smaller model, a shorter "
-        "--max-prompt-len, fewer --threads\n",
-        stderr);
-    return firn::tools::kExitError;
+    return firn::tools::outOfMemory("firn");
   } catch (const std::exception& error) {  // the libraries throw nothing of their own
     std::fprintf(stderr, "firn: internal: %s\n", error.what());
     return firn::tools::kExitError;

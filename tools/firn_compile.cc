@@ -125,7 +125,7 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
 }
 
 /// Who is asked for help: `firn compile` starts this program under its own name (cmd_compile.cc).
-std::string programName(int argc, char** argv) {
+const char* programName(int argc, char** argv) {
   const bool isCommand = argc > 0 && argv[0] == std::string_view(firn::tools::kCompileCommand);
   return isCommand ? firn::tools::kCompileCommand : "firn-compile";
 }
@@ -173,14 +173,9 @@ int main(int argc, char** argv) {
   try {
     return runCompile(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fputs(
-        "firn-compile: resource_exhausted: no memory left; close other programs, or ask for less: a smaller model, a "
-        "shorter "
-        "--max-prompt-len, fewer --threads\n",
-        stderr);
-    return firn::tools::kExitError;
+    return firn::tools::outOfMemory(programName(argc, argv));
   } catch (const std::exception& error) {  // the libraries throw nothing of their own
-    std::fprintf(stderr, "firn-compile: internal: %s\n", error.what());
+    std::fprintf(stderr, "%s: internal: %s\n", programName(argc, argv), error.what());
     return firn::tools::kExitError;
   }
 }

@@ -17,6 +17,7 @@
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/import.h"
 #include "tools/child_process.h"
+#include "tools/joined.h"
 #include "tools/output_file.h"
 
 namespace firn::tools {
@@ -26,12 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr const char* kSuffix = ".firn";
-
-std::string joined(const std::vector<uint32_t>& sizes) {
-  std::string text;
-  for (const uint32_t size : sizes) text += (text.empty() ? "" : ",") + std::to_string(size);
-  return text;
-}
 
 uint32_t lanesOf(const CompileChoice& choice) {
   return choice.threads != 0 ? choice.threads : static_cast<uint32_t>(allowedCpus().size());
@@ -145,11 +140,7 @@ Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files) {
   Status failed = Status::ok();
   for (const CacheFile& file : files) {
     std::error_code error;
-    if (isTemporaryName(file.path)) {
-      if (!removeIfAbandoned(file.path)) continue;
-    } else {
-      fs::remove(file.path, error);
-    }
+    fs::remove(file.path, error);
     if (error) {
       if (failed.isOk()) failed = ioError("cannot remove " + file.path + ": " + error.message());
       continue;

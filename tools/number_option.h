@@ -1,4 +1,4 @@
-// Options that are whole numbers or lists of them: decimal digits only, with their range in the refusal.
+// Options that are numbers or lists of them, in decimal digits alone, with what was expected in the refusal.
 // (CLI11 itself reads "010" as eight, drops gaps in lists, and lets a list swallow the arguments behind it.)
 #pragma once
 

@@ -26,7 +26,7 @@ double decodeTokensPerS(const Answers& answers) {
 
 }  // namespace
 
-std::string answersJson(const Answers& answers, const OpenModel& open) {
+std::string answersJson(const Answers& answers, uint64_t asked, const OpenModel& open) {
   const genai::GenerateResult& first = answers.front().result;
   nlohmann::ordered_json object;
   const auto addText = [](nlohmann::ordered_json& to, const genai::GenerateResult& answer) {
@@ -37,10 +37,10 @@ std::string answersJson(const Answers& answers, const OpenModel& open) {
     to["completion_tokens"] = answer.tokens.size();
     to["finish_reason"] = genai::finishReasonName(answer.finishReason);
   };
-  if (answers.size() == 1) addText(object, first);
+  if (asked == 1) addText(object, first);
   object["prompt_tokens"] = first.promptTokens;
   object["cached_tokens"] = first.cachedTokens;
-  if (answers.size() == 1) {
+  if (asked == 1) {
     addEnd(object, first);
   } else {
     for (const Answer& answer : answers) {
@@ -68,11 +68,11 @@ std::string answersSummary(const Answers& answers) {
          rate.data() + "; finish: " + std::string(genai::finishReasonName(last.finishReason)) + "\n";
 }
 
-std::string answersTimes(const Answers& answers, const blob::Blob& blob) {
-  if (answers.size() == 1) return explainTimes(answers.front().times, blob);
+std::string answersTimes(const Answers& answers, uint64_t asked, const blob::Blob& blob) {
+  if (asked == 1) return explainTimes(answers.front().times, blob);
   std::string text;
   for (size_t i = 0; i < answers.size(); ++i) {
-    text += "answer " + std::to_string(i + 1) + " of " + std::to_string(answers.size()) + ", " +
+    text += "answer " + std::to_string(i + 1) + " of " + std::to_string(asked) + ", " +
             explainTimes(answers[i].times, blob);
   }
   return text;

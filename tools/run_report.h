@@ -1,6 +1,7 @@
 // What firn run says about its answers when they are done: JSON, a line for a person, the times of each stage.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,15 @@ struct Answer {
   genai::GenerateResult result;
   engine::StageTimes times;
 };
-/// To one prompt; at least one.
+/// To one prompt; at least one, and fewer than were asked for when they were interrupted. What is said of them has the
+/// form of those asked for.
 using Answers = std::vector<Answer>;
 
-/// The object that `firn run --json` prints; with more than one answer texts and tokens stand in `choices`.
-std::string answersJson(const Answers& answers, const OpenModel& open);
+/// The object that `firn run --json` prints; with more than one asked for texts and tokens stand in `choices`.
+std::string answersJson(const Answers& answers, uint64_t asked, const OpenModel& open);
 /// Tokens and speed in one line.
 std::string answersSummary(const Answers& answers);
 /// explainTimes of each answer; from the second on, the prompt is there already.
-std::string answersTimes(const Answers& answers, const blob::Blob& blob);
+std::string answersTimes(const Answers& answers, uint64_t asked, const blob::Blob& blob);
 
 }  // namespace firn::tools

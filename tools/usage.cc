@@ -27,6 +27,13 @@ const CLI::App* subcommandOf(const CLI::App& app, std::string_view name) {
   return nullptr;
 }
 
+/// As CLI11 tells them from texts: "- a list" and "---" are none.
+bool isOption(const std::string& word) {
+  std::string name;
+  std::string value;
+  return CLI::detail::split_long(word, name, value) || CLI::detail::split_short(word, name, value);
+}
+
 /// A look at the words before CLI11 reads them. What it leaves to CLI11: what is missing, and the values themselves.
 class Words {
  public:
@@ -37,7 +44,7 @@ class Words {
       const std::string_view word = words[i];
       // Of a command that takes everything, firn-compile reads the rest.
       if (word == "--" || command_->get_prefix_command()) return Status::ok();
-      if (word.size() > 1 && word.front() == '-') {
+      if (isOption(words[i])) {
         FIRN_ASSIGN_OR_RETURN(const bool takesNext, option(word, words.subspan(i + 1)));
         i += takesNext ? 1 : 0;
         continue;

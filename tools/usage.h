@@ -11,7 +11,7 @@ namespace firn::tools {
 
 /// Reads the arguments behind argv[0] into `app`. nullopt: go on. Otherwise the exit code to end with: help or the
 /// version was printed, or the command line was refused, which standard error says as "NAME: invalid_argument: what
-/// was found and expected. NAME COMMAND --help lists the options".
+/// was found and expected. NAME COMMAND --help lists what it takes".
 std::optional<int> readCommandLine(CLI::App& app, int argc, char** argv);
 
 }  // namespace firn::tools

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "tests/e2e/program.h"
 
 namespace firn::e2e {
@@ -159,6 +160,28 @@ TEST_F(CliCacheTest, OneModelIsRemovedByItsNameOrTheBeginningOfItsFile) {
   // A name means all of the model.
   firn({"cache", "remove", "Llama"});
   EXPECT_TRUE(folder.cachedBlobs().empty());
+}
+
+TEST_F(CliCacheTest, AFileThatACompileIsWritingIsNotRemoved) {
+  fill({});
+  const std::string path = folder.cachedBlobs().front();
+  auto writing = AtomicFile::create(std::filesystem::path(path).parent_path() / "new.firn");
+  ASSERT_TRUE(writing.isOk()) << writing.status().toString();
+  for (const ordered_json& entry : entries()) {
+    const std::string temporary = entry["path"];
+    if (temporary == path) continue;
+    const std::string name = std::filesystem::path(temporary).filename();
+    for (const std::string& named : {temporary, name, name.substr(0, 6)}) {
+      const ProgramResult result = folder.run("firn", {"cache", "remove", path, named});
+      EXPECT_EQ(result.exitCode, 1) << result.err;
+      EXPECT_THAT(result.err, AllOf(HasSubstr("unavailable: "), HasSubstr(name), HasSubstr("a compile is writing it")));
+      EXPECT_EQ(result.out, "");
+    }
+  }
+  EXPECT_EQ(entries().size(), 2U) << "nothing goes when one of the names cannot";
+  firn({"cache", "clear"});
+  EXPECT_EQ(entries().size(), 1U);
+  EXPECT_TRUE(writing->commit().isOk());
 }
 
 TEST_F(CliCacheTest, ABeginningThatSeveralHaveIsRefused) {

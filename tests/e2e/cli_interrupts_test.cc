@@ -119,14 +119,49 @@ TEST_F(CliInterruptsTest, AnInterruptedAnswerIsSavedUpToItsLastStep) {
   EXPECT_GT(nlohmann::json::parse(next.out)["cached_tokens"], 0);
 }
 
+TEST_F(CliInterruptsTest, AnInterruptedPromptLeavesTheLongerSessionThatWasSaved) {
+  const std::string blob = folder.file("model.firn");
+  const std::string cache = folder.file("session");
+  ASSERT_EQ(folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "1"}).exitCode,
+            0);
+  const std::vector<std::string> saved = {"run", blob,     "--prompt-ids", "1,2,3,4,5,6,7,8", "--prompt-cache",
+                                          cache, "--json", "--explain",    "--ignore-eos",    "--max-tokens",
+                                          "20"};
+  ASSERT_EQ(folder.run("firn", saved).exitCode, 0);
+  const std::string before = readFile(cache);
+  // Another prompt with the same beginning: what is behind it is dropped before anything is computed.
+  std::vector<std::string> other = saved;
+  other[3] = "1,2,3,9,9,9";
+  other.back() = "1000000000";
+  other.emplace_back("--context-shift");
+  for (int tries = 0;; ++tries) {
+    ASSERT_LT(tries, 50) << "never interrupted before its first token";
+    const pid_t process = folder.start("firn", other);
+    folder.waitUntil(process, [&] { return catchesInterrupt(process); });
+    ASSERT_EQ(kill(process, SIGINT), 0);
+    const ProgramResult result = folder.finish(process);
+    ASSERT_EQ(result.exitCode, 130) << result.err;
+    if (nlohmann::json::parse(result.out)["completion_tokens"] == 0) break;
+    writeFile(cache, before);
+  }
+  EXPECT_EQ(readFile(cache), before);
+}
+
 TEST_F(CliInterruptsTest, AnInterruptedRunPrintsItsJson) {
   const std::string blob = folder.file("model.firn");
   ASSERT_EQ(folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "1"}).exitCode,
             0);
-  for (const char* answers : {"1", "1000000"}) {
-    const pid_t process = folder.start(
-        "firn", {"run", blob, "hello", "--ignore-eos", "--context-shift", "--json", "--n", answers, "--temperature",
-                 "1", "--max-tokens", *answers == '1' && answers[1] == 0 ? "1000000000" : "3"});
+  struct Case {
+    const char* answers;
+    const char* maxTokens;
+    bool endsInFirst;
+  };
+  // The form is that of the answers asked for, however many came.
+  for (const Case& item : {Case{"1", "1000000000", true}, {"3", "1000000000", true}, {"1000000", "3", false}}) {
+    const bool isList = item.answers != std::string_view("1");
+    const pid_t process =
+        folder.start("firn", {"run", blob, "hello", "--ignore-eos", "--context-shift", "--json", "--explain", "--n",
+                              item.answers, "--temperature", "1", "--max-tokens", item.maxTokens});
     folder.waitUntil(process, [&] { return catchesInterrupt(process); });
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     ASSERT_EQ(kill(process, SIGINT), 0);
@@ -134,10 +169,14 @@ TEST_F(CliInterruptsTest, AnInterruptedRunPrintsItsJson) {
     EXPECT_EQ(result.exitCode, 130);
     EXPECT_THAT(result.err, HasSubstr("firn: cancelled: generation was stopped after"));
     const auto object = nlohmann::json::parse(result.out);
-    const auto& last = object.contains("choices") ? object["choices"].back() : object;
+    ASSERT_EQ(object.contains("choices"), isList);
+    if (isList && item.endsInFirst) {
+      EXPECT_EQ(object["choices"].size(), 1U);
+      EXPECT_THAT(result.err, HasSubstr("answer 1 of 3, measured: "));
+    }
+    const auto& last = isList ? object["choices"].back() : object;
     EXPECT_EQ(last["finish_reason"], "interrupted");
     EXPECT_EQ(last["completion_tokens"], last["tokens"].size());
-    EXPECT_EQ(object.contains("choices"), answers[1] != 0);
     EXPECT_GT(object["prompt_tokens"], 0);
   }
 }

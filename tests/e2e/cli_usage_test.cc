@@ -147,6 +147,18 @@ TEST_F(CliUsageTest, ATextThatBeginsWithAMinusStandsBehindTwo) {
   EXPECT_EQ(result.out, folder.run("firn", {"tokenize", kModel, "--json", "--", "--json"}).out);
 }
 
+TEST_F(CliUsageTest, ATextThatCannotBeAnOptionIsAText) {
+  for (const char* text : {"- a list", "-\na", "-!", "---", "--- a", "--!x", "-- x"}) {
+    const ProgramResult behind = folder.run("firn", {"tokenize", kModel, "--", text});
+    EXPECT_EQ(behind.exitCode, 0) << behind.err;
+    EXPECT_FALSE(behind.out.empty());
+    const ProgramResult result = folder.run("firn", {"tokenize", kModel, text});
+    EXPECT_EQ(result.exitCode, 0) << text << ": " << result.err;
+    EXPECT_EQ(result.out, behind.out) << text;
+  }
+  EXPECT_EQ(folder.run("firn", {"run", kModel, "- a list", "--max-tokens", "1"}).exitCode, 0);
+}
+
 TEST_F(CliUsageTest, HelpOfCompileSpeaksOfFirn) {
   EXPECT_THAT(folder.run("firn", {"compile", "--help"}).out, HasSubstr("Usage: firn compile [OPTIONS] MODEL"));
   EXPECT_THAT(folder.run("firn-compile", {"--help"}).out, HasSubstr("Usage: firn-compile [OPTIONS] MODEL"));

@@ -1,5 +1,6 @@
 // Vocabularies of other models, as the folder that FIRN_VOCABULARIES names holds them: ggml-vocab-NAME.gguf with texts
-// (.inp) and llama.cpp's ids (.out). Skipped where the folder or a vocabulary is missing.
+// (.inp) and llama.cpp's ids (.out). No script sets it, nor FIRN_QWEN2: tests/data/README.md says where the files are
+// from and how to run this. Skipped where the folder or a vocabulary is missing.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
