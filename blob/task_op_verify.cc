@@ -1,11 +1,12 @@
 #include "blob/task_op_verify.h"
 
+#include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string>
 
 #include "base/concat.h"
+#include "base/real_text.h"
 #include "blob/cache_views.h"
 #include "blob/extent.h"
 #include "blob/names.h"
@@ -35,12 +36,6 @@ std::string_view roleName(Dim role) {
       "KV rows",  "vocabulary",    "table rows",  "pairs",    "two",
       "partials", "other columns", "all columns", ""};
   return kNames[static_cast<size_t>(role)];
-}
-
-std::string realText(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g", value);
-  return text.data();
 }
 
 /// Checks one task: binds the dim roles in order of the operands, then what ties them together.
