@@ -7,6 +7,7 @@
 
 #include "base/concat.h"
 #include "base/row_i8.h"
+#include "blob/card_limits.h"
 #include "runtime/floating_point.h"
 
 namespace firn::engine {
@@ -45,7 +46,10 @@ Result<LayerRope> readRope(const json& object, const blob::ProgramHeader& header
   rope.frequencies.reserve(frequencies->size());
   for (const json& value : *frequencies) {
     const double frequency = value.is_number() ? value.get<double>() : NAN;
-    if (!(std::abs(frequency) <= 1e6)) return wrong("has a frequency that is no number or above 1e6");
+    if (!(std::abs(frequency) <= blob::kMostRopeFrequency)) {
+      return wrong(
+          concat("has a frequency that is no number or above ", static_cast<uint32_t>(blob::kMostRopeFrequency)));
+    }
     rope.frequencies.push_back(static_cast<float>(frequency));
   }
   return rope;

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/concat.h"
 #include "base/row_i8.h"
+#include "blob/card_limits.h"
 
 namespace firn::engine {
 namespace {
@@ -75,6 +77,21 @@ TEST(RopesOfCardTest, RefusesWhatContradictsTheProgram) {
       }) {
     EXPECT_EQ(ropesOfCard(cardOf(bad), headerOf(2, 8)).status().code(), Code::kCorrupt) << bad;
   }
+}
+
+// The largest that an importer lets pass is let pass here.
+TEST(RopesOfCardTest, FrequenciesHaveALimit) {
+  const auto read = [](const char* frequency) {
+    return ropesOfCard(cardOf(concat(R"([{"first_layer": 0, "layers": 2, "pairing": "half_split", "dims": 4, )",
+                                     R"("frequencies": [1, )", frequency, "]}]")),
+                       headerOf(2, 8));
+  };
+  for (const char* good : {"1e6", "-1e6", "999999.9"}) EXPECT_TRUE(read(good).isOk()) << good;
+  for (const char* bad : {"1000000.01", "-1000000.01", "1e300"}) {
+    EXPECT_EQ(read(bad).status().code(), Code::kCorrupt) << bad;
+    EXPECT_NE(read(bad).status().message().find("no number or above 1000000"), std::string::npos) << bad;
+  }
+  EXPECT_TRUE(read(std::to_string(blob::kMostRopeFrequency).c_str()).isOk());
 }
 
 class RopeTurnTest : public testing::TestWithParam<bool> {};

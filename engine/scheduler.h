@@ -57,8 +57,10 @@ struct Request {
   /// Between chunks of the prompt, with the tokens that are in the cache. Empty: none.
   std::function<void(uint32_t done, uint32_t total)> progress = {};
   uint32_t maxTokens = UINT32_MAX;  ///< of an answer; 1 and more. Without a context shift also what fits in the cache
-  uint32_t answers = 1;  ///< 1..1024, from one computation of the prompt; more than there are free slots take turns
-  uint32_t topK = 0;     ///< 0..vocabulary; 0: NextTokenInput::top is empty. Costs O(vocabulary log topK) a token
+  /// 1..1024, from one computation of the prompt; more than there are free slots take turns. The prompt is computed
+  /// again, with `progress`, where a context shift dropped its rows from every slot.
+  uint32_t answers = 1;
+  uint32_t topK = 0;  ///< 0..vocabulary; 0: NextTokenInput::top is empty. Costs O(vocabulary log topK) a token
 };
 
 enum class StopReason {

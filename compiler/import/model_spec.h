@@ -18,10 +18,6 @@ namespace firn::import {
 /// Far above every published model.
 inline constexpr uint32_t kMaxLayers = 1024;
 
-/// An angle of a larger frequency says nothing in fp32, and is infinite in the end. Cards with one are refused too
-/// (engine/rope_turn.h).
-inline constexpr float kMostRopeFrequency = 1e6F;
-
 /// A tensor of a source file, as a view of the mapping. Row-major; dims[0] is the slowest (rows N), the last is K.
 struct TensorView {
   std::string name;  ///< name in the file ("blk.0.attn_q.weight")

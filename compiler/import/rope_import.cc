@@ -6,6 +6,7 @@
 #include "base/concat.h"
 #include "base/quote.h"
 #include "base/real_text.h"
+#include "blob/card_limits.h"
 #include "compiler/import/decoder_refusals.h"
 #include "compiler/import/rope_frequencies.h"
 
@@ -69,7 +70,7 @@ Status readScalingNumbers(const ArchitectureKeys& keys, const ModelSpec& spec, R
   return Status::ok();
 }
 
-bool isFrequency(float value) { return value >= 0 && value <= kMostRopeFrequency; }
+bool isFrequency(float value) { return value >= 0 && value <= blob::kMostRopeFrequency; }
 
 Result<std::vector<float>> readDivisors(uint32_t dims, WeightSource& weights) {
   std::vector<float> divisors;
@@ -107,7 +108,7 @@ Result<RopeSpec> importRope(const ArchitectureKeys& keys, const ModelSpec& spec,
   for (size_t i = 0; i < frequencies.freqs.size(); ++i) {
     if (isFrequency(frequencies.freqs[i])) continue;
     const std::string found = concat(", which gives frequency ", realText(frequencies.freqs[i]), " at index ", i,
-                                     ", expected 0 to ", static_cast<uint32_t>(kMostRopeFrequency));
+                                     ", expected 0 to ", static_cast<uint32_t>(blob::kMostRopeFrequency));
     // The base is above 1, so that only a factor makes too much of it before the tensor divides.
     if (!isFrequency(undivided.freqs[i])) {
       return keys.corruptKey(hasOldFactor(keys) ? "rope.scale_linear" : "rope.scaling.factor",

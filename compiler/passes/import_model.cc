@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "blob/card_limits.h"
 #include "compiler/import/even_norms.h"
 #include "compiler/ir/graph.h"
 #include "mlir/IR/Builders.h"
@@ -90,9 +91,9 @@ class GraphBuilder {
                                          std::to_string(spec_.headDim) + " and half as many frequencies");
     }
     for (float freq : rope.freqs) {
-      if (freq >= 0 && freq <= import::kMostRopeFrequency) continue;
+      if (freq >= 0 && freq <= blob::kMostRopeFrequency) continue;
       return fail("graph.import_c2", "a rope frequency is " + std::to_string(freq) + ", expected 0 to " +
-                                         std::to_string(static_cast<uint32_t>(import::kMostRopeFrequency)));
+                                         std::to_string(static_cast<uint32_t>(blob::kMostRopeFrequency)));
     }
     return mlir::success();
   }
