@@ -121,6 +121,10 @@ Json entryJson(const Blob& blob, const EntryRecord& entry) {
           {"kind", entryKindName(entry.kind)},
           {"rows", entry.rows},
           {"context", entry.context},
+          {"target", targetName(entry.target)},
+          {"part", entry.part},
+          {"parts", entry.parts},
+          {"reason", blob.string(entry.reason)},
           {"calls", entry.callCount},
           {"scratch_bytes", entry.scratchBytes},
           {"predicted_ps", entry.predictedPicoseconds},
@@ -285,10 +289,11 @@ void textMemory(std::string& out, const Blob& blob) {
 }
 
 void textEntries(const DumpSink& sink, const Blob& blob) {
-  std::string out = "\nentry                  rows  context  calls      scratch  predicted ms\n";
+  std::string out = "\nentry                  target      rows  context  calls      scratch  predicted ms\n";
   for (const EntryRecord& entry : blob.entries()) {
-    line(out, "  %-20s %5u %8u %6u %12llu %13.3f\n", std::string(blob.string(entry.name)).c_str(), entry.rows,
-         entry.context, entry.callCount, static_cast<Unsigned>(entry.scratchBytes),
+    line(out, "  %-20s %-10s %5u %8u %6u %12llu %13.3f\n", std::string(blob.string(entry.name)).c_str(),
+         std::string(targetName(entry.target)).c_str(), entry.rows, entry.context, entry.callCount,
+         static_cast<Unsigned>(entry.scratchBytes),
          static_cast<double>(entry.predictedPicoseconds) / kPicosecondsPerMillisecond);
     sink(out);
     out.clear();

@@ -19,7 +19,7 @@ TEST(HostileTest, Header) {
           {"lanes is 4294967295", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = ~0U; }); }},
           {"lanes is 257, expected 1..256", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = kMaxLanes + 1; }); }},
           {"segment 0: takes laneRanges", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 200; }); }},
-          {"does not belong to target reference",
+          {"no entry is for reference, the target of the note",
            [](Editor& e) { e.editIdent([](Ident& i) { i.target = Target::kReference; }); }},
           {"machineHash is 00000000000000000000000000000007, expected zeros",
            [](Editor& e) { e.editIdent([](Ident& i) { i.machineHash = {7, 0}; }); }},

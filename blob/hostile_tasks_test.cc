@@ -41,6 +41,7 @@ TEST(HostileTest, OperandPlaces) {
           {"operand positions: lies in symbol",
            [](Editor& e) { e.operand(TaskOp::kCpuRope, 1).base = static_cast<uint16_t>(SymbolKind::kIds); }},
           {"operand mask: lies in symbol at 4", [](Editor& e) { e.operand(TaskOp::kCpuAttention, 3).offset = 4; }},
+          {"its dims and strides span 128", [](Editor& e) { e.operand(TaskOp::kCpuAttention, 3).bytes = 0x7FFFFFFF; }},
           {"uses symbol logits, which the entry does not have",
            [](Editor& e) { e.operand(TaskOp::kCpuCopy, 1).base = static_cast<uint16_t>(SymbolKind::kLogits); }},
           {"bytes of symbol hidden, which has", [](Editor& e) { e.operand(TaskOp::kCpuCopy, 1).offset = 4; }},

@@ -12,7 +12,7 @@ namespace firn::blob {
 
 /// Format version. While major is 0 any other minor is refused.
 inline constexpr uint32_t kFormatMajor = 0;
-inline constexpr uint32_t kFormatMinor = 4;
+inline constexpr uint32_t kFormatMinor = 5;
 
 /// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
 inline constexpr const char* kNoteSection = ".note.firn";
@@ -41,7 +41,7 @@ enum class Target : uint32_t { kReference = 1, kCpu = 2 };
 struct Ident {
   uint32_t formatMajor;
   uint32_t formatMinor;
-  Target target;
+  Target target;          ///< one of those that the entries are for
   uint32_t lanes;         ///< work is split in this many lanes; a run may use 1..lanes threads
   uint32_t arithmeticId;  ///< version of docs/arithmetic.md the program was made for
   uint32_t isaNeeds;      ///< bit set of instruction sets the program cannot run without; 0: any
@@ -108,6 +108,11 @@ struct EntryRecord {
   uint32_t symbolCount;
   uint64_t scratchBytes;
   uint64_t predictedPicoseconds;  ///< cost model of the target, for choosing among entries
+  Target target;                  ///< whose tasks its bodies hold
+  uint16_t part;                  ///< an entry may be cut into parts, each with a record, which follow one another
+  uint16_t parts;                 ///< how many they are; 1: not cut
+  uint32_t reason;                ///< string: why that target, and why the cut
+  uint32_t reserved0;
 };
 
 /// A body run with values for its params.
@@ -195,7 +200,7 @@ enum class SymbolKind : uint32_t {
   kValid = 2,      ///< in, i32: how many of the m rows are real
   kRow0 = 3,       ///< in, i32: the cache row of the first; batch: i32[m], that of each
   kMask = 4,       ///< in, u8[c]: 1 for every valid row, the chunk's own valid rows included; batch: u8[m, c]
-  kHidden = 5,     ///< prefill: out, head: in; f32[m, E]
+  kHidden = 5,     ///< prefill: out, head: in; f32[m, E]. Between the parts of an entry: out of one, in of the next
   kLogits = 6,     ///< generate: out f32[1, V]; head and batch: out f32[rows, V]
   kKv = 7,         ///< in and out, the whole cache of a slot; batch: that of row 0
   kKv1 = 8,        ///< batch: the cache of row 1; those of rows 2 to 7 follow
@@ -219,7 +224,7 @@ struct SymbolRecord {
   uint64_t bytes;
 };
 
-static_assert(sizeof(EntryRecord) == 48 && sizeof(CallRecord) == 16 && sizeof(BodyRecord) == 24);
+static_assert(sizeof(EntryRecord) == 64 && sizeof(CallRecord) == 16 && sizeof(BodyRecord) == 24);
 static_assert(sizeof(ParamRecord) == 16 && sizeof(SegmentRecord) == 4 && sizeof(LaneRange) == 8);
 static_assert(sizeof(TaskRecord) == 20 && sizeof(SymbolRecord) == 32);
 

@@ -38,6 +38,12 @@ std::string targetNames() {
   return names;
 }
 
+std::string targetNames(std::span<const Target> targets) {
+  std::string names;
+  for (const Target target : targets) names += concat(names.empty() ? "" : " and ", targetName(target));
+  return names;
+}
+
 std::string_view entryKindName(EntryKind kind) {
   switch (kind) {
     case EntryKind::kPrefill: return "prefill";
@@ -84,6 +90,11 @@ std::string entryName(EntryKind kind, uint32_t rows, uint32_t context) {
     case EntryKind::kBatch: return concat("batch.", rows, ".", context);
   }
   return {};
+}
+
+std::string entryName(const EntryRecord& entry) {
+  const std::string name = entryName(entry.kind, entry.rows, entry.context);
+  return entry.parts == 1 ? name : concat(name, ".p", entry.part);
 }
 
 }  // namespace firn::blob

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,9 +21,13 @@ std::string_view spaceName(Space space);           ///< "scratch", "weights", "k
 std::optional<Target> targetFromName(std::string_view name);
 /// The names of all targets, for messages: "cpu, reference".
 std::string targetNames();
+/// "cpu", "cpu and reference": what a blob is for.
+std::string targetNames(std::span<const Target> targets);
 
 /// The only name an entry may have: `prefill.<rows>.<context>`, `generate.<context>`, `head.<rows>` or
 /// `batch.<rows>.<context>`.
 std::string entryName(EntryKind kind, uint32_t rows, uint32_t context);
+/// The same with `.p<part>` behind it where the entry is cut.
+std::string entryName(const EntryRecord& entry);
 
 }  // namespace firn::blob

@@ -107,8 +107,22 @@ uint32_t Program::beginEntry(EntryKind kind, uint32_t rows, uint32_t context) {
                      .firstSymbol = static_cast<uint32_t>(symbols.size()),
                      .symbolCount = 0,
                      .scratchBytes = 0,
-                     .predictedPicoseconds = 0});
+                     .predictedPicoseconds = 0,
+                     .target = Target{},
+                     .part = 0,
+                     .parts = 1,
+                     .reason = 0,
+                     .reserved0 = 0});
   return static_cast<uint32_t>(entries.size() - 1);
+}
+
+void Program::placeEntry(Target target, uint16_t part, uint16_t parts, std::string_view reason) {
+  EntryRecord& entry = entries.back();
+  entry.target = target;
+  entry.part = part;
+  entry.parts = parts;
+  entry.name = intern(entryName(entry));
+  entry.reason = intern(reason);
 }
 
 void Program::addStandardSymbols() {

@@ -74,6 +74,9 @@ class Program {
   /// kGenerate: rows 1; kHead: context 0; kBatch: rows 2..8. Its scratchBytes and predictedPicoseconds are set in
   /// entries.back().
   uint32_t beginEntry(EntryKind kind, uint32_t rows, uint32_t context);
+  /// Says that the entry just begun is part `part` of `parts` for `target`, and why. Without it an entry is whole, and
+  /// for Ident::target.
+  void placeEntry(Target target, uint16_t part, uint16_t parts, std::string_view reason);
   /// The symbols that entries of this kind have (standard_symbols.h), from the sizes in the header.
   void addStandardSymbols();
   void addCall(uint32_t body, uint32_t layer, std::span<const uint64_t> args);

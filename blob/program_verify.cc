@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <cstring>
-#include <tuple>
+#include <string>
 #include <vector>
 
 #include "base/concat.h"
 #include "blob/extent.h"
 #include "blob/kv_part.h"
 #include "blob/names.h"
+#include "blob/part_verify.h"
 #include "blob/standard_symbols.h"
 #include "blob/table_verify.h"
 #include "blob/task_op_verify.h"
@@ -35,6 +36,7 @@ class ProgramCheck {
     FIRN_RETURN_IF_ERROR(verifyTables(program_, ident_.lanes));
     FIRN_RETURN_IF_ERROR(checkSizes());
     FIRN_RETURN_IF_ERROR(checkMemory());
+    FIRN_ASSIGN_OR_RETURN(bodyTargets_, verifyParts(program_, ident_.target));
     FIRN_RETURN_IF_ERROR(checkParams());
     FIRN_RETURN_IF_ERROR(checkBodies());
     return checkEntries();
@@ -133,14 +135,15 @@ class ProgramCheck {
       const uint64_t rangeCount = static_cast<uint64_t>(body.segmentCount) * ident_.lanes;
       for (const LaneRange& range : program_.laneRanges.subspan(firstRange, rangeCount)) {
         for (uint32_t t = 0; t < range.taskCount; ++t) {
-          FIRN_RETURN_IF_ERROR(checkTask(range.firstTask + t, body, needs_[i]));
+          FIRN_RETURN_IF_ERROR(checkTask(range.firstTask + t, i, needs_[i]));
         }
       }
     }
     return Status::ok();
   }
 
-  Status checkTask(size_t index, const BodyRecord& body, BodyNeeds& needs) {
+  Status checkTask(size_t index, size_t bodyIndex, BodyNeeds& needs) {
+    const BodyRecord& body = program_.bodies[bodyIndex];
     const TaskRecord& task = program_.tasks[index];
     FIRN_RETURN_IF_ERROR(checkName("task", index, task.name));
     if (task.reserved0 != 0) return corrupt(concat("task ", index, ": reserved0 is not zero"));
@@ -152,7 +155,7 @@ class ProgramCheck {
     };
     const auto operands = program_.operands.subspan(task.firstOperand, task.operandCount);
     const auto attrs = program_.attrs.subspan(task.firstAttr, task.attrCount);
-    if (Status status = verifyTask({header_, ident_.target}, op, operands, attrs, needs); !status.isOk()) {
+    if (Status status = verifyTask({header_, bodyTargets_[bodyIndex]}, op, operands, attrs, needs); !status.isOk()) {
       return status.withPlace(place(kNoOperand));
     }
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -205,16 +208,15 @@ class ProgramCheck {
   }
 
   Status checkEntries() const {
-    std::vector<std::tuple<EntryKind, uint32_t, uint32_t>> seen;
+    std::vector<std::string> seen;
     for (size_t i = 0; i < program_.entries.size(); ++i) {
       const EntryRecord& entry = program_.entries[i];
       if (Status status = checkEntry(i, entry); !status.isOk()) return status.withPlace(concat("entry ", i));
-      seen.emplace_back(entry.kind, entry.rows, entry.context);
+      seen.push_back(entryName(entry));
     }
     std::ranges::sort(seen);
     if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
-      return corrupt(
-          concat("two entries are named ", entryName(std::get<0>(*twin), std::get<1>(*twin), std::get<2>(*twin))));
+      return corrupt(concat("two entries are named ", *twin));
     }
     return Status::ok();
   }
@@ -222,7 +224,8 @@ class ProgramCheck {
   Status checkEntry(size_t index, const EntryRecord& entry) const {
     FIRN_RETURN_IF_ERROR(checkEntryShape(entry));
     FIRN_RETURN_IF_ERROR(checkName("entry", index, entry.name));
-    const std::string name = entryName(entry.kind, entry.rows, entry.context);
+    FIRN_RETURN_IF_ERROR(checkName("entry", index, entry.reason));
+    const std::string name = entryName(entry);
     if (program_.string(entry.name) != name) {
       return corrupt(concat("name is ", program_.string(entry.name), ", expected ", name));
     }
@@ -371,8 +374,9 @@ class ProgramCheck {
   const Ident& ident_;
   uint64_t weightsBytes_;
   uint64_t partBytes_;
-  std::vector<BodyNeeds> needs_;  ///< of each body
-  std::vector<uint8_t> readAs_;   ///< of each param: kAsKeys, kAsValues
+  std::vector<BodyNeeds> needs_;     ///< of each body
+  std::vector<uint8_t> readAs_;      ///< of each param: kAsKeys, kAsValues
+  std::vector<Target> bodyTargets_;  ///< of each body
 };
 
 }  // namespace

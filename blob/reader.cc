@@ -71,6 +71,14 @@ Status Blob::verifyWeights() const {
                         toHex(ident_.weightsHash), ": the file is damaged, compile the model again"));
 }
 
+std::vector<Target> Blob::targets() const {
+  std::vector<Target> targets = {ident_.target};
+  for (const EntryRecord& entry : entries()) {
+    if (std::ranges::find(targets, entry.target) == targets.end()) targets.push_back(entry.target);
+  }
+  return targets;
+}
+
 std::optional<uint32_t> Blob::findEntry(std::string_view name) const {
   for (uint32_t i = 0; i < entries().size(); ++i) {
     if (string(entries()[i].name) == name) return i;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "base/page_buffer.h"
@@ -79,6 +80,8 @@ class Blob {
 
   /// The string at byte `offset` of the string table, as records name it.
   std::string_view string(uint32_t offset) const { return program_.string(offset); }
+  /// The targets that its entries are for, ident().target first.
+  std::vector<Target> targets() const;
   /// The index of the entry of that name, or nullopt.
   std::optional<uint32_t> findEntry(std::string_view name) const;
   /// The symbol of that kind of `entry`, or nullptr.

@@ -52,17 +52,21 @@ std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const Progra
   const SymbolRecord hidden = symbol(SymbolKind::kHidden, DType::kF32, {entry.rows, header.embed});
   const SymbolRecord logits = output(symbol(SymbolKind::kLogits, DType::kF32, {entry.rows, header.vocab}));
   if (entry.kind == EntryKind::kHead) return {hidden, logits};
+  const bool isFirst = entry.part == 0;
+  const bool isLast = entry.part + 1 == entry.parts;
+  const bool leavesHidden = !isLast || entry.kind == EntryKind::kPrefill;
   const bool isBatch = entry.kind == EntryKind::kBatch;
   const uint32_t caches = isBatch ? std::min(entry.rows, kMaxBatchRows) : 1;
-  std::vector<SymbolRecord> symbols = {
-      symbol(SymbolKind::kIds, DType::kI32, {entry.rows}),
-      symbol(SymbolKind::kPositions, DType::kI32, {entry.rows}),
-      symbol(SymbolKind::kValid, DType::kI32, {1}),
-      symbol(SymbolKind::kRow0, DType::kI32, {caches}),
-      isBatch ? symbol(SymbolKind::kMask, DType::kU8, {entry.rows, entry.context})
-              : symbol(SymbolKind::kMask, DType::kU8, {entry.context}),
-      entry.kind == EntryKind::kPrefill ? output(hidden) : logits,
-  };
+  std::vector<SymbolRecord> symbols;
+  if (isFirst) symbols.push_back(symbol(SymbolKind::kIds, DType::kI32, {entry.rows}));
+  symbols.push_back(symbol(SymbolKind::kPositions, DType::kI32, {entry.rows}));
+  symbols.push_back(symbol(SymbolKind::kValid, DType::kI32, {1}));
+  symbols.push_back(symbol(SymbolKind::kRow0, DType::kI32, {caches}));
+  symbols.push_back(isBatch ? symbol(SymbolKind::kMask, DType::kU8, {entry.rows, entry.context})
+                            : symbol(SymbolKind::kMask, DType::kU8, {entry.context}));
+  if (leavesHidden) symbols.push_back(output(hidden));
+  if (!leavesHidden && !isFirst) symbols.push_back(hidden);
+  if (!leavesHidden) symbols.push_back(logits);
   for (uint32_t row = 0; row < caches; ++row) symbols.push_back(output(kvSymbol(header, row)));
   return symbols;
 }

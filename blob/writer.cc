@@ -21,7 +21,7 @@ namespace {
 /// The program section: header, then every table 8-byte aligned.
 class ProgramBytes {
  public:
-  explicit ProgramBytes(const Program& program) : header_(program.header) {
+  ProgramBytes(const Program& program, Target target) : header_(program.header) {
     header_.kvRows = header_.maxPromptTokens + header_.minResponseTokens;
     header_.kvBytes = kvCacheBytes(header_).value_or(0);
     header_.scratchBytes = 0;
@@ -29,7 +29,11 @@ class ProgramBytes {
       header_.scratchBytes = std::max(header_.scratchBytes, entry.scratchBytes);
     }
     bytes_.resize(sizeof(ProgramHeader));
-    header_.entries = append(program.entries);
+    std::vector<EntryRecord> entries = program.entries;
+    for (EntryRecord& entry : entries) {
+      if (entry.target == Target{}) entry.target = target;
+    }
+    header_.entries = append(entries);
     header_.calls = append(program.calls);
     header_.callArgs = append(program.callArgs);
     header_.bodies = append(program.bodies);
@@ -104,7 +108,7 @@ Writer& Writer::operator=(Writer&&) noexcept = default;
 
 Result<Writer> Writer::create(const std::string& path, const Contents& contents) {
   auto state = std::make_unique<State>();
-  const std::vector<std::byte> program = ProgramBytes(contents.program).take();
+  const std::vector<std::byte> program = ProgramBytes(contents.program, contents.ident.target).take();
   FIRN_ASSIGN_OR_RETURN(const ProgramView view, viewProgram(program));
 
   Frame& frame = state->frame;

@@ -16,6 +16,7 @@
 #include "compiler/passes/import_model.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/task_passes.h"
+#include "compiler/placement.h"
 #include "kernels/cpu/arithmetic.h"
 #include "llvm/Support/raw_os_ostream.h"
 #include "mlir/IR/Diagnostics.h"
@@ -30,9 +31,13 @@ namespace {
 constexpr int64_t kHeadRows[] = {1, 16, 64};
 
 Status checkOptions(const CompileOptions& options) {
-  if (!blob::targetFromName(options.target)) {
-    return invalidArgument(concat("--device is '", options.target, "', expected one of ", blob::targetNames()));
+  for (const auto& [option, name] : {std::pair<std::string_view, const std::string&>{"--device", options.target},
+                                     {"--prefill-device", options.prefillTarget},
+                                     {"--decode-device", options.decodeTarget}}) {
+    if ((name.empty() && &name != &options.target) || blob::targetFromName(name)) continue;
+    return invalidArgument(concat(option, " is '", name, "', expected one of ", blob::targetNames()));
   }
+  FIRN_RETURN_IF_ERROR(parsePlaces(options.places).status());
   if (!options.stopAfter.empty() && std::ranges::find(kPhases, options.stopAfter) == std::end(kPhases)) {
     std::string names;
     for (std::string_view phase : kPhases) names += concat(names.empty() ? "" : ", ", phase);
@@ -152,6 +157,9 @@ class Compilation {
     return writer.finish();
   }
 
+  /// What the phases so far warned of.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   void print(std::ostream& out) {
     llvm::raw_os_ostream stream(out);
     module_->print(stream);
@@ -171,7 +179,8 @@ class Compilation {
       return passes::createFreezePass(freeze);
     }
     if (phase == "fold") return passes::createFoldPass();
-    if (phase == "place") return passes::createPlacePass({options_.target});
+    if (phase == "place")
+      return passes::createPlacePass({options_.target, options_.prefillTarget, options_.decodeTarget, options_.places});
     if (phase == "lower") {
       const ActivationPlanes& planes = options_.activationPlanes;
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
@@ -192,20 +201,33 @@ class Compilation {
     FIRN_RETURN_IF_ERROR(announce(phase, 0, 0));
     std::string message;
     mlir::ScopedDiagnosticHandler handler(&context_, [&](mlir::Diagnostic& diagnostic) {
+      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning) warnings_.push_back(diagnostic.str());
       if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error) return mlir::success();
       message += concat(message.empty() ? "" : "; ", diagnostic.str());
       return mlir::success();
     });
-    if (mlir::failed(work())) return phaseError(phase, message);
+    if (mlir::failed(work())) {
+      // What a phase before moved elsewhere may be why this one cannot go on.
+      if (!message.empty()) {
+        for (const std::string& warning : warnings_) message += concat(" (", warning, ")");
+      }
+      return phaseError(phase, message);
+    }
     if (mlir::failed(mlir::verify(*module_))) return phaseBug(phase, "made a program that does not verify", message);
     return Status::ok();
   }
 
   bool isLast(std::string_view phase) const { return options_.stopAfter == phase; }
 
+  /// Of several targets that of the decode entries, which run most.
+  blob::Target ownTarget(const blob::Program& program) const {
+    const auto generate = std::ranges::find(program.entries, blob::EntryKind::kGenerate, &blob::EntryRecord::kind);
+    return generate != program.entries.end() ? generate->target : program.entries.front().target;
+  }
+
   blob::Contents contents(blob::Program program) {
     blob::Contents contents;
-    contents.ident.target = *blob::targetFromName(options_.target);
+    contents.ident.target = ownTarget(program);
     contents.ident.lanes = sizes_.lanes;
     contents.ident.arithmeticId = cpu::kArithmeticId;
     contents.ident.modelHash = spec_.sourceHash;
@@ -220,6 +242,7 @@ class Compilation {
   const CompileOptions& options_;
   const import::ModelSpec& spec_;
   const Sizes& sizes_;
+  std::vector<std::string> warnings_;
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
 };
@@ -254,6 +277,8 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   FIRN_ASSIGN_OR_RETURN(const import::ModelSpec spec, import::importModel(options.modelPath));
   FIRN_RETURN_IF_ERROR(checkWidth(sizes, spec.embed));
   FIRN_RETURN_IF_ERROR(checkOutput(options, spec));
+  FIRN_ASSIGN_OR_RETURN(const std::vector<PlaceRange> places, parsePlaces(options.places));
+  FIRN_RETURN_IF_ERROR(checkPlaces(places, static_cast<uint32_t>(spec.layers.size())));
   facts.maxPromptTokens = sizes.maxPromptTokens;
   facts.minResponseTokens = sizes.minResponseTokens;
   facts.kvRows = sizes.kvRows;
@@ -264,6 +289,7 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   addWarnings(spec, sizes, facts);
   Compilation compilation(options, spec, sizes);
   FIRN_ASSIGN_OR_RETURN(const bool writes, compilation.runPasses());
+  facts.warnings.insert(facts.warnings.end(), compilation.warnings().begin(), compilation.warnings().end());
   if (options.printTo != nullptr) compilation.print(*options.printTo);
   if (!writes) return Status::ok();
   FIRN_RETURN_IF_ERROR(compilation.writeBlob(facts));

@@ -32,6 +32,9 @@ struct CompileOptions {
   std::string modelPath;
   std::string outputPath;            ///< not used when stopAfter names a phase before "blob"
   std::string target = "cpu";        ///< a name of blob/names.h
+  std::string prefillTarget;         ///< runs the prefill entries; empty: target
+  std::string decodeTarget;          ///< runs all other entries; empty: target
+  std::string places;                ///< single layers and the head elsewhere: the grammar of compiler/placement.h
   uint32_t maxPromptTokens = 1024;   ///< rounded up to 64
   uint32_t minResponseTokens = 128;  ///< rounded up to 64
   /// Prefill chunk sizes. Empty: {16, 64, 256, 1024} up to maxPromptTokens. Above 16 each is rounded up to 64; 16 is

@@ -5,6 +5,7 @@
 #include "base/align.h"
 #include "base/concat.h"
 #include "base/cpus.h"
+#include "compiler/placement.h"
 #include "compiler/target/targets.h"
 
 namespace firn::compiler {
@@ -90,8 +91,15 @@ Result<uint32_t> chooseLanes(const CompileOptions& options) {
   }
   const uint32_t asked =
       options.lanes != 0 ? options.lanes : std::min(kMaxLanes, static_cast<uint32_t>(allowedCpus().size()));
-  const target::Target* target = target::findTarget(options.target);
-  return target == nullptr ? asked : static_cast<uint32_t>(target->lanes(asked));
+  std::vector<std::string> names = {options.target, options.prefillTarget, options.decodeTarget};
+  FIRN_ASSIGN_OR_RETURN(const std::vector<PlaceRange> places, parsePlaces(options.places));
+  for (const PlaceRange& place : places) names.push_back(place.target);
+  uint32_t lanes = 1;
+  for (const std::string& name : names) {
+    const target::Target* target = target::findTarget(name);
+    if (target != nullptr) lanes = std::max(lanes, static_cast<uint32_t>(target->lanes(asked)));
+  }
+  return lanes;
 }
 
 }  // namespace

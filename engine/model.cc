@@ -14,18 +14,16 @@ Result<std::shared_ptr<Model>> Model::create(blob::Blob blob, const ModelOptions
   model->blob_ = std::make_unique<blob::Blob>(std::move(blob));
   FIRN_ASSIGN_OR_RETURN(model->variants_, VariantTable::create(*model->blob_, options.ladders));
   FIRN_ASSIGN_OR_RETURN(model->ropes_, ropesOfCard(model->blob_->card(), model->blob_->header()));
-  FIRN_ASSIGN_OR_RETURN(model->device_, runtime::openDevice(options.device, options.deviceOptions));
-  FIRN_ASSIGN_OR_RETURN(model->program_, model->device_->load(*model->blob_, {.threads = options.threads}));
+  FIRN_ASSIGN_OR_RETURN(model->devices_, Devices::open(*model->blob_, {.device = options.device,
+                                                                       .threads = options.threads,
+                                                                       .deviceOptions = options.deviceOptions}));
   const blob::ProgramHeader& header = model->blob_->header();
   model->limits_ = {header.vocab, header.embed, header.maxPromptTokens, header.minResponseTokens, header.kvRows};
   return model;
 }
 
-Model::~Model() {
-  // Nothing can be done about a failure here: the device frees everything it has.
-  if (device_ != nullptr) static_cast<void>(device_->close());
+uint64_t Model::memoryBytes() const {
+  return blob_->header().kvBytes + devices_.count() * blob_->header().scratchBytes;
 }
-
-uint64_t Model::memoryBytes() const { return blob_->header().kvBytes + blob_->header().scratchBytes; }
 
 }  // namespace firn::engine

@@ -1,4 +1,4 @@
-// A loaded model: a blob on a device, shared by its sessions. Token ids in, logits out; no text here.
+// A loaded model: a blob on its devices, shared by its sessions. Token ids in, logits out; no text here.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "blob/reader.h"
+#include "engine/devices.h"
 #include "engine/rope_turn.h"
 #include "engine/variants.h"
 #include "runtime/device.h"
@@ -15,9 +16,9 @@
 namespace firn::engine {
 
 struct ModelOptions {
-  std::string device = "cpu";  ///< name for runtime::openDevice; must fit the blob's target
-  uint32_t threads = 0;        ///< 1..lanes of the blob; 0: as many as lanes and CPUs allow
-  Ladders ladders = {};        ///< sizes to use; empty: all of the blob's
+  std::string device = {};  ///< name for runtime::openDevice, to run it all; empty: those named like the blob's targets
+  uint32_t threads = 0;     ///< 1..lanes of the blob; 0: as many as lanes and CPUs allow
+  Ladders ladders = {};     ///< sizes to use; empty: all of the blob's
   runtime::DeviceOptions deviceOptions = {};
 };
 
@@ -30,15 +31,14 @@ struct ModelLimits {
   uint32_t kvRows = 0;  ///< T: with n prompt tokens up to T - n + 1 tokens can be produced
 };
 
-/// Blob, device and program. Owns all three. One thread at a time may use a model and its sessions.
+/// Blob, devices and programs. Owns them all. One thread at a time may use a model and its sessions.
 class Model {
  public:
-  /// Maps the blob, opens the device, loads the program. Weights are not read. Errors: those of Blob::open, openDevice,
-  /// load.
+  /// Maps the blob, opens the devices, loads the programs. Weights are not read. Errors: those of Blob::open,
+  /// openDevice, load.
   static Result<std::shared_ptr<Model>> open(const std::string& path, const ModelOptions& options);
   /// The same with a blob that is already open.
   static Result<std::shared_ptr<Model>> create(blob::Blob blob, const ModelOptions& options);
-  ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
@@ -47,8 +47,10 @@ class Model {
   const VariantTable& variants() const { return variants_; }
   /// The ropes of the layers' keys, in order; empty when the model card does not tell.
   const std::vector<LayerRope>& ropes() const { return ropes_; }
-  runtime::Device& device() { return *device_; }
-  runtime::ProgramId program() const { return program_; }
+  Devices& devices() { return devices_; }
+  /// The device of the blob's own target, and the program on it.
+  runtime::Device& device() { return devices_.first(); }
+  runtime::ProgramId program() const { return devices_.program(); }
   /// Bytes that stay taken: cache of one session and scratch; weights aside.
   uint64_t memoryBytes() const;
 
@@ -56,8 +58,7 @@ class Model {
   Model() = default;
 
   std::unique_ptr<blob::Blob> blob_;
-  std::unique_ptr<runtime::Device> device_;
-  runtime::ProgramId program_{};
+  Devices devices_;  ///< behind the blob, which they use to the end
   VariantTable variants_;
   std::vector<LayerRope> ropes_;
   ModelLimits limits_;

@@ -89,10 +89,7 @@ Result<std::span<const float>> Session::decode(int32_t id) {
 }
 
 Status Session::submit(uint32_t entry, const runtime::Bindings& bindings) {
-  runtime::Device& device = model_->device();
-  FIRN_RETURN_IF_ERROR(device.bind(model_->program(), entry, bindings));
-  FIRN_RETURN_IF_ERROR(device.submit(model_->program(), entry));
-  return device.wait();
+  return model_->devices().run(entry, bindings);
 }
 
 Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
@@ -113,12 +110,10 @@ Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
   bindings[at(SymbolKind::kRow0)] = io.binding(SymbolKind::kRow0, sizeof(int32_t));
   bindings[at(SymbolKind::kMask)] = slot_.maskBinding(step.variant->context);
   bindings[at(SymbolKind::kKv)] = slot_.cacheBinding();
-  if (step.isGenerate) {
-    bindings[at(SymbolKind::kLogits)] = io.binding(SymbolKind::kLogits, io.logits().size_bytes());
-  } else {
-    bindings[at(SymbolKind::kHidden)] =
-        io.binding(SymbolKind::kHidden, uint64_t{rows} * model_->limits().embed * sizeof(float));
-  }
+  // Of a cut entry the hidden rows go from part to part.
+  bindings[at(SymbolKind::kHidden)] =
+      io.binding(SymbolKind::kHidden, uint64_t{rows} * model_->limits().embed * sizeof(float));
+  if (step.isGenerate) bindings[at(SymbolKind::kLogits)] = io.binding(SymbolKind::kLogits, io.logits().size_bytes());
   if (Status status = submit(step.variant->entry, bindings); !status.isOk()) {
     std::memset(&mask_[step.row0], 0, step.valid);  // rows that were not written stay invisible
     return status;

@@ -58,8 +58,8 @@ Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<Model> model,
       __builtin_add_overflow(total, pool->firstCache_, &total)) {
     return tooMuch();
   }
-  runtime::Device& device = pool->model_->device();
-  const auto buffer = device.alloc(total);
+  Devices& devices = pool->model_->devices();
+  const auto buffer = devices.alloc(total);
   if (!buffer) {
     return buffer.status().withPlace(concat("the KV cache of ", slots, slots == 1 ? " session of " : " sessions of ",
                                             header.kvRows, " rows of ", dtypeInfo(header.kvType)->name,
@@ -67,7 +67,7 @@ Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<Model> model,
   }
   pool->buffer_ = *buffer;
   pool->hasBuffer_ = true;
-  FIRN_ASSIGN_OR_RETURN(const std::span<std::byte> memory, device.map(pool->buffer_));
+  FIRN_ASSIGN_OR_RETURN(const std::span<std::byte> memory, devices.map(pool->buffer_));
   pool->memory_ = memory.first(total);
   FIRN_ASSIGN_OR_RETURN(pool->io_, StepIo::create(pool->model_));
   pool->isTaken_.assign(slots, false);
@@ -75,8 +75,7 @@ Result<std::shared_ptr<SlotPool>> SlotPool::create(std::shared_ptr<Model> model,
 }
 
 SlotPool::~SlotPool() {
-  // A device that fails to free has been closed, and then it has freed everything.
-  if (hasBuffer_) static_cast<void>(model_->device().free(buffer_));
+  if (hasBuffer_) model_->devices().free(buffer_);
 }
 
 Result<KvSlot> SlotPool::take() {

@@ -119,31 +119,64 @@ Status whyTooLarge(const SnapshotHeader& header, const SnapshotIdentity& identit
   return corrupt(concat("the snapshot has ", bytes.found, " bytes; the largest for this model has ", bytes.most));
 }
 
-/// What the tasks of the entry compute, addresses aside: other ladders of the same model have the same.
-Hash128 programHash(const blob::Blob& blob) {
-  Hasher128 hasher;
-  const auto index = blob.findEntry(concat("generate.", blob.header().kvRows));
-  if (!index) return {};
-  const auto add = [&](auto... values) {
-    const uint64_t words[] = {static_cast<uint64_t>(values)...};
-    hasher.update(std::as_bytes(std::span(words)));
-  };
-  for (const blob::CallRecord& call : blob.callsOf(blob.entries()[*index])) {
-    for (const blob::SegmentRecord& segment : blob.segmentsOf(blob.bodies()[call.body])) {
-      for (const blob::LaneRange& range : blob.lanesOf(segment)) {
-        add(range.taskCount);
-        for (const blob::TaskRecord& task : blob.tasksOf(range)) {
-          add(task.op, task.operandCount, task.attrCount);
-          hasher.update(std::as_bytes(blob.attrsOf(task)));
-          for (const blob::OperandRecord& operand : blob.operandsOf(task)) {
-            add(operand.space, operand.dtype, operand.layout, operand.rank);
-            hasher.update(bytesOf(operand.dims));
-          }
+/// Adds numbers and bytes to a hash, field by field.
+class ProgramHash {
+ public:
+  /// Which layers the part runs, and on what: rows of another target differ.
+  void addPlace(const blob::Blob& blob, const blob::EntryRecord& part) {
+    add(part.target, part.part);
+    for (const blob::CallRecord& call : blob.callsOf(part)) {
+      if (call.layer != blob::kNoLayer) add(call.layer);
+    }
+  }
+
+  /// What the tasks compute, addresses aside.
+  void addTasks(const blob::Blob& blob, const blob::EntryRecord& part) {
+    for (const blob::CallRecord& call : blob.callsOf(part)) {
+      for (const blob::SegmentRecord& segment : blob.segmentsOf(blob.bodies()[call.body])) {
+        for (const blob::LaneRange& range : blob.lanesOf(segment)) {
+          add(range.taskCount);
+          for (const blob::TaskRecord& task : blob.tasksOf(range)) addTask(blob, task);
         }
       }
     }
   }
-  return hasher.digest();
+
+  Hash128 digest() const { return hasher_.digest(); }
+
+ private:
+  template <typename... Values>
+  void add(Values... values) {
+    const uint64_t words[] = {static_cast<uint64_t>(values)...};
+    hasher_.update(std::as_bytes(std::span(words)));
+  }
+
+  void addTask(const blob::Blob& blob, const blob::TaskRecord& task) {
+    add(task.op, task.operandCount, task.attrCount);
+    hasher_.update(std::as_bytes(blob.attrsOf(task)));
+    for (const blob::OperandRecord& operand : blob.operandsOf(task)) {
+      add(operand.space, operand.dtype, operand.layout, operand.rank);
+      hasher_.update(bytesOf(operand.dims));
+    }
+  }
+
+  Hasher128 hasher_;
+};
+
+/// What generate.<T> computes: other ladders of the same model have the same. With several targets also where the
+/// prefills run, which are all cut alike.
+Hash128 programHash(const blob::Blob& blob) {
+  ProgramHash hash;
+  const bool isMixed = blob.targets().size() > 1;
+  bool hasPrefill = false;
+  for (const blob::EntryRecord& entry : blob.entries()) {
+    const bool isGenerate = entry.kind == blob::EntryKind::kGenerate && entry.context == blob.header().kvRows;
+    const bool isPrefill = isMixed && entry.kind == blob::EntryKind::kPrefill && !hasPrefill;
+    hasPrefill = hasPrefill || (isPrefill && entry.part + 1 == entry.parts);
+    if (isMixed && (isGenerate || isPrefill)) hash.addPlace(blob, entry);
+    if (isGenerate) hash.addTasks(blob, entry);
+  }
+  return hash.digest();
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::array<uint64_t, blob::kSymbolKinds> largestSymbols(const Model& model) {
   at(SymbolKind::kRow0) = batchRows * sizeof(int32_t);
   at(SymbolKind::kMask) = variants.batches().empty() ? 0 : batchRows * limits.kvRows;
   // A head reads whole rows of its size: room for a last block that starts at the last row.
-  at(SymbolKind::kHidden) = (chunkRows + headRows) * limits.embed * sizeof(float);
+  at(SymbolKind::kHidden) = (std::max(chunkRows, batchRows) + headRows) * limits.embed * sizeof(float);
   at(SymbolKind::kLogits) = std::max(headRows, batchRows) * limits.vocab * sizeof(float);
   return bytes;
 }
@@ -39,21 +39,20 @@ Result<std::unique_ptr<StepIo>> StepIo::create(std::shared_ptr<Model> model) {
     io->offset_[kind] = total;
     total += roundUp(bytes[kind], blob::kTensorAlignment);
   }
-  runtime::Device& device = io->model_->device();
-  const auto buffer = device.alloc(total);
+  Devices& devices = io->model_->devices();
+  const auto buffer = devices.alloc(total);
   if (!buffer) {
     return buffer.status().withPlace(
         concat("inputs and outputs of ", total, " bytes (--prefill-chunks and --batch of the compile)"));
   }
   io->buffer_ = *buffer;
   io->hasBuffer_ = true;
-  FIRN_ASSIGN_OR_RETURN(io->bytes_, device.map(io->buffer_));
+  FIRN_ASSIGN_OR_RETURN(io->bytes_, devices.map(io->buffer_));
   return io;
 }
 
 StepIo::~StepIo() {
-  // A device that fails to free has been closed, and then it has freed everything.
-  if (hasBuffer_) static_cast<void>(model_->device().free(buffer_));
+  if (hasBuffer_) model_->devices().free(buffer_);
 }
 
 }  // namespace firn::engine

@@ -68,11 +68,13 @@ Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders&
   const auto entries = blob.entries();
   std::vector<uint64_t> bodyBytes;
   for (const blob::BodyRecord& body : blob.bodies()) bodyBytes.push_back(weightBytesOf(blob, body));
-  for (uint32_t index = 0; index < entries.size(); ++index) {
+  for (uint32_t index = 0; index < entries.size(); index += entries[index].parts) {
     const blob::EntryRecord& entry = entries[index];
-    uint64_t weightBytes = 0;
-    for (const blob::CallRecord& call : blob.callsOf(entry)) weightBytes += bodyBytes[call.body];
-    const Variant variant{index, entry.rows, entry.context, entry.predictedPicoseconds, weightBytes};
+    Variant variant{.entry = index, .rows = entry.rows, .context = entry.context};
+    for (const blob::EntryRecord& part : entries.subspan(index, entry.parts)) {
+      variant.cost += part.predictedPicoseconds;
+      for (const blob::CallRecord& call : blob.callsOf(part)) variant.weightBytes += bodyBytes[call.body];
+    }
     if (entry.kind == blob::EntryKind::kPrefill) table.prefills_.push_back(variant);
     if (entry.kind == blob::EntryKind::kGenerate) table.generates_.push_back(variant);
     if (entry.kind == blob::EntryKind::kBatch) table.batchSteps_.push_back(variant);

@@ -19,7 +19,7 @@ struct Ladders {
 
 /// One entry of the blob. Costs are the compiler's prediction in picoseconds.
 struct Variant {
-  uint32_t entry = 0;    ///< index into the blob's entries
+  uint32_t entry = 0;    ///< index into the blob's entries, of its first part
   uint32_t rows = 0;     ///< tokens it takes: chunk size, 1 for generate, rows of a head or batch
   uint32_t context = 0;  ///< cache rows it may read; 0 for a head
   uint64_t cost = 0;

@@ -37,7 +37,7 @@ class Backend {
   virtual Result<std::unique_ptr<Executor>> admit(const blob::Blob& blob, const LoadOptions& options) = 0;
 };
 
-/// version_mismatch, naming both, unless the blob was made for `target`. For admit().
+/// version_mismatch, naming both, unless the blob has entries for `target`. For admit().
 Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view device);
 /// unsupported when options ask for an instruction set: for devices that have no choice.
 Status refuseInstructionSet(const DeviceOptions& options, std::string_view device);

@@ -30,12 +30,22 @@ Result<PageBuffer> allocateDeviceMemory(uint64_t bytes) {
   return PageBuffer::allocate(bytes);
 }
 
-Result<BufferId> BufferTable::alloc(uint64_t bytes) {
+Result<BufferId> BufferTable::alloc(uint64_t bytes, std::byte* host) {
   if (bytes == 0) return invalidArgument("alloc: 0 bytes asked for, expected at least 1");
   if (nextId_ == UINT32_MAX) return resourceExhausted("alloc: all buffer ids of this device are used; open another");
-  FIRN_ASSIGN_OR_RETURN(PageBuffer memory, allocateDeviceMemory(bytes));
+  Buffer buffer;
+  if (host == nullptr) {
+    FIRN_ASSIGN_OR_RETURN(buffer.own, allocateDeviceMemory(bytes));
+    buffer.bytes = buffer.own.bytes();
+  } else {
+    if (reinterpret_cast<uintptr_t>(host) % blob::kTensorAlignment != 0) {
+      return invalidArgument("alloc: the memory given is not aligned to " + std::to_string(blob::kTensorAlignment) +
+                             " bytes");
+    }
+    buffer.bytes = {host, bytes};
+  }
   const uint32_t id = nextId_++;
-  buffers_.emplace(id, std::move(memory));
+  buffers_.emplace(id, std::move(buffer));
   return BufferId{id};
 }
 
@@ -46,7 +56,7 @@ Status BufferTable::free(BufferId id) {
 Result<std::span<std::byte>> BufferTable::find(BufferId id) {
   const auto it = buffers_.find(static_cast<uint32_t>(id));
   if (it == buffers_.end()) return unknownBuffer("map or bind", id);
-  return it->second.bytes();
+  return it->second.bytes;
 }
 
 }  // namespace firn::runtime

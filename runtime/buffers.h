@@ -20,8 +20,9 @@ Result<PageBuffer> allocateDeviceMemory(uint64_t bytes);
 /// Buffers by id; ids are never used twice. One thread at a time.
 class BufferTable {
  public:
-  /// Zeroed memory of the host, by allocateDeviceMemory; resource_exhausted when it is refused.
-  Result<BufferId> alloc(uint64_t bytes);
+  /// Zeroed memory of the host, by allocateDeviceMemory; resource_exhausted when it is refused. With `host` it is the
+  /// caller's memory there.
+  Result<BufferId> alloc(uint64_t bytes, std::byte* host);
   /// invalid_argument for an unknown id.
   Status free(BufferId id);
   /// The bytes of a buffer; invalid_argument for an unknown id. Allocates nothing when it succeeds.
@@ -29,7 +30,11 @@ class BufferTable {
   void clear() { buffers_.clear(); }
 
  private:
-  std::map<uint32_t, PageBuffer> buffers_;
+  struct Buffer {
+    PageBuffer own;  ///< empty for memory of the caller
+    std::span<std::byte> bytes;
+  };
+  std::map<uint32_t, Buffer> buffers_;
   uint32_t nextId_ = 1;
 };
 

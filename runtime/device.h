@@ -21,7 +21,7 @@ namespace firn::runtime {
 struct DeviceInfo {
   std::string name;            ///< "cpu", "reference", "null"
   std::string instructionSet;  ///< "avx512", "avx2", "portable", or empty
-  blob::Target target{};       ///< programs it loads
+  blob::Target target{};       ///< entries it runs
   uint32_t maxThreads = 1;     ///< threads this process may use
 };
 
@@ -58,20 +58,22 @@ class Device {
   virtual DeviceInfo query() const = 0;
 
   /// Memory the device can read and write: 64-byte aligned (2 MiB when that large), zeroed. resource_exhausted when
-  /// refused.
-  virtual Result<BufferId> alloc(uint64_t bytes) = 0;
+  /// refused. With `host` it is the caller's memory there, 64-byte aligned, which stays the caller's and must outlive
+  /// the buffer: so devices share a cache.
+  virtual Result<BufferId> alloc(uint64_t bytes, std::byte* host) = 0;
+  Result<BufferId> alloc(uint64_t bytes) { return alloc(bytes, nullptr); }
   virtual Status free(BufferId buffer) = 0;
   /// The host's view of a buffer, valid until free. The host must not touch what a submitted entry uses before wait().
   virtual Result<std::span<std::byte>> map(BufferId buffer) = 0;
 
-  /// Makes a program of a verified blob, which must stay alive and mapped until unload. Checks the target, lanes and
-  /// every task; takes the scratch. Weights are not touched.
+  /// Makes a program of a verified blob, which must stay alive and mapped until unload: of those of its entries that
+  /// are for the device's target. Checks lanes and every task; takes the scratch. Weights are not touched.
   virtual Result<ProgramId> load(const blob::Blob& blob, const LoadOptions& options) = 0;
   virtual Status unload(ProgramId program) = 0;
 
   /// Ties all symbols of entry `entry` (index into the blob's entries) to memory, until the next bind of that entry.
-  /// Refuses a missing symbol, a range outside its buffer, a wrong size. The caches of a batch are distinct; those of
-  /// rows 1 and up may be left unbound, and then no submit may ask for the row.
+  /// Refuses a missing symbol, a range outside its buffer, a wrong size, an entry for another target. The caches of a
+  /// batch are distinct; those of rows 1 and up may be left unbound, and then no submit may ask for the row.
   virtual Status bind(ProgramId program, uint32_t entry, const Bindings& bindings) = 0;
   /// Starts the entry with the values its inputs hold now. One entry may be in flight.
   /// out_of_range, before any work: valid not in 1..m, row0 + m > T, row0 + valid > context, an id or position out of

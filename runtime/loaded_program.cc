@@ -1,5 +1,6 @@
 #include "runtime/loaded_program.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -23,14 +24,31 @@ std::byte* weightsOf(const blob::Blob& blob) {
   return const_cast<std::byte*>(blob.weights().data());
 }
 
+/// Which tasks the entries for `target` run.
+std::vector<bool> tasksOfTarget(const blob::Blob& blob, blob::Target target) {
+  std::vector<bool> isOwn(blob.tasks().size());
+  for (const blob::EntryRecord& entry : blob.entries()) {
+    if (entry.target != target) continue;
+    for (const blob::CallRecord& call : blob.callsOf(entry)) {
+      for (const blob::SegmentRecord& segment : blob.segmentsOf(blob.bodies()[call.body])) {
+        for (const blob::LaneRange& range : blob.lanesOf(segment)) {
+          std::fill_n(isOwn.begin() + range.firstTask, range.taskCount, true);
+        }
+      }
+    }
+  }
+  return isOwn;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& blob, const TaskTable* table) {
+Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& blob, const TaskTable* table,
+                                                             blob::Target target) {
   std::unique_ptr<LoadedProgram> program(new LoadedProgram());
   program->blob_ = &blob;
   program->lanes_ = blob.ident().lanes;
   if (table != nullptr) {
-    FIRN_RETURN_IF_ERROR(program->resolveTasks(*table));
+    FIRN_RETURN_IF_ERROR(program->resolveTasks(*table, target));
     if (const uint64_t bytes = blob.header().scratchBytes; bytes != 0) {
       FIRN_ASSIGN_OR_RETURN(program->scratch_, allocateDeviceMemory(bytes));
     }
@@ -43,41 +61,47 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& b
     for (const blob::SymbolRecord& symbol : blob.symbolsOf(*entry.record)) {
       entry.symbols[static_cast<uint32_t>(symbol.kind)].record = &symbol;
     }
+    entry.isForeign = table != nullptr && entry.record->target != target;
   }
   if (table == nullptr) return program;
   FIRN_RETURN_IF_ERROR(program->checkBases());
-  for (Entry& entry : program->entries_) program->resolveCalls(entry);
+  for (Entry& entry : program->entries_) {
+    if (!entry.isForeign) program->resolveCalls(entry);
+  }
   return program;
 }
 
-Status LoadedProgram::resolveTasks(const TaskTable& table) {
+Status LoadedProgram::resolveTasks(const TaskTable& table, blob::Target target) {
   operands_.reserve(blob_->operands().size());
   for (const blob::OperandRecord& record : blob_->operands()) {
     operands_.push_back({.record = &record, .base = baseIndex(record)});
   }
+  const std::vector<bool> isOwn = tasksOfTarget(*blob_, target);
   std::map<std::pair<uint32_t, uint16_t>, uint32_t> rows;
-  tasks_.reserve(blob_->tasks().size());
-  for (const blob::TaskRecord& record : blob_->tasks()) {
+  tasks_.resize(blob_->tasks().size());
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (!isOwn[i]) continue;
+    const blob::TaskRecord& record = blob_->tasks()[i];
     const auto op = static_cast<blob::TaskOp>(record.op);
     const auto name = [&] {
       return std::string(blob_->string(record.name)) + " (" + std::string(blob::taskOpName(op)) + ")";
     };
     const TaskFunction function = table.find(op);
     if (function == nullptr) {
-      return unsupported(blob_->path() + ": task " + std::to_string(tasks_.size()) + ", " + name() + ", op " +
+      return unsupported(blob_->path() + ": task " + std::to_string(i) + ", " + name() + ", op " +
                          std::to_string(record.op) + ": device " + std::string(table.device) +
                          " has no such op; compile the model for this device");
     }
     const auto [row, isNew] = rows.try_emplace({record.name, record.op}, profileNames_.size());
     if (isNew) profileNames_.push_back(name());
-    tasks_.push_back({.run = function,
-                      .kernels = table.kernels,
-                      .operands = operands_.data() + record.firstOperand,
-                      .attrs = blob_->attrs().data() + record.firstAttr,
-                      .operandCount = record.operandCount,
-                      .profileRow = row->second});
+    tasks_[i] = {.run = function,
+                 .kernels = table.kernels,
+                 .operands = operands_.data() + record.firstOperand,
+                 .attrs = blob_->attrs().data() + record.firstAttr,
+                 .operandCount = record.operandCount,
+                 .profileRow = row->second};
     if (table.check == nullptr) continue;
-    if (const Status checked = table.check(op, tasks_.back()); !checked.isOk()) {
+    if (const Status checked = table.check(op, tasks_[i]); !checked.isOk()) {
       return checked.withPlace(blob_->path() + ": task " + name());
     }
   }
@@ -99,7 +123,9 @@ uint64_t LoadedProgram::basesOf(const Entry& entry, std::span<const blob::CallRe
 
 Status LoadedProgram::checkBases() const {
   uint64_t bytes = 0;
-  for (const Entry& entry : entries_) bytes += basesOf(entry, blob_->callsOf(*entry.record)) * sizeof(std::byte*);
+  for (const Entry& entry : entries_) {
+    if (!entry.isForeign) bytes += basesOf(entry, blob_->callsOf(*entry.record)) * sizeof(std::byte*);
+  }
   if (bytes <= kMostBaseBytes) return Status::ok();
   return resourceExhausted(blob_->path() + ": the addresses of its " + std::to_string(blob_->calls().size()) +
                            " calls take " + std::to_string(bytes) + " bytes, the limit is " +

@@ -107,6 +107,7 @@ struct Entry {
   std::string name;
   std::array<BoundSymbol, blob::kSymbolKinds> symbols{};  ///< by SymbolKind
   bool isBound = false;
+  bool isForeign = false;  ///< for a target that the device does not run
   std::vector<Call> calls;
   std::vector<std::byte*> bases;  ///< the lists of all calls
 
@@ -132,10 +133,11 @@ struct TaskTable {
 /// A loaded program. The blob must outlive it. One thread at a time, but its tasks may be run by many.
 class LoadedProgram {
  public:
-  /// Resolves all tables and takes the scratch; weights are not touched. A null `table` makes a program without tasks,
-  /// for devices that run none. Errors: unsupported (an op the device lacks), corrupt (what TaskTable::check
-  /// finds), resource_exhausted (memory, or more than kMostBaseBytes for calls).
-  static Result<std::unique_ptr<LoadedProgram>> create(const blob::Blob& blob, const TaskTable* table);
+  /// Resolves what the entries for `target` need and takes the scratch; weights are not touched. A null `table` makes a
+  /// program without tasks, for devices that run none, of entries for any target. Errors: unsupported (an op the device
+  /// lacks), corrupt (what TaskTable::check finds), resource_exhausted (memory, or more than kMostBaseBytes for calls).
+  static Result<std::unique_ptr<LoadedProgram>> create(const blob::Blob& blob, const TaskTable* table,
+                                                       blob::Target target);
 
   const blob::Blob& blob() const { return *blob_; }
   uint32_t lanes() const { return lanes_; }
@@ -152,7 +154,7 @@ class LoadedProgram {
 
  private:
   LoadedProgram() = default;
-  Status resolveTasks(const TaskTable& table);
+  Status resolveTasks(const TaskTable& table, blob::Target target);
   /// resource_exhausted: the calls of all entries need more than kMostBaseBytes.
   Status checkBases() const;
   void resolveCalls(Entry& entry);

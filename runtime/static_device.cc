@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/concat.h"
+#include "blob/names.h"
 #include "runtime/binding.h"
 #include "runtime/floating_point.h"
 
@@ -38,14 +40,19 @@ Result<StaticDevice::Loaded*> StaticDevice::findProgram(ProgramId program) {
 
 Result<Entry*> StaticDevice::findEntry(Loaded& loaded, uint32_t entry) {
   const std::span<Entry> entries = loaded.program->entries();
-  if (entry < entries.size()) return &entries[entry];
+  if (entry < entries.size() && !entries[entry].isForeign) return &entries[entry];
+  if (entry < entries.size()) {
+    return invalidArgument(concat("entry ", entries[entry].name, " is for target ",
+                                  blob::targetName(entries[entry].record->target), ", device ", info_.name, " runs ",
+                                  blob::targetName(info_.target)));
+  }
   return invalidArgument("entry " + std::to_string(entry) + " does not exist: the program has " +
                          std::to_string(entries.size()));
 }
 
-Result<BufferId> StaticDevice::alloc(uint64_t bytes) {
+Result<BufferId> StaticDevice::alloc(uint64_t bytes, std::byte* host) {
   FIRN_RETURN_IF_ERROR(checkOpen());
-  return buffers_.alloc(bytes);
+  return buffers_.alloc(bytes, host);
 }
 
 Status StaticDevice::free(BufferId buffer) {
@@ -75,7 +82,7 @@ Result<ProgramId> StaticDevice::load(const blob::Blob& blob, const LoadOptions& 
   Loaded loaded;
   try {
     FIRN_ASSIGN_OR_RETURN(loaded.executor, backend_->admit(blob, options));
-    FIRN_ASSIGN_OR_RETURN(loaded.program, LoadedProgram::create(blob, backend_->taskTable()));
+    FIRN_ASSIGN_OR_RETURN(loaded.program, LoadedProgram::create(blob, backend_->taskTable(), info_.target));
     if (isMeasuring_) loaded.clock = makeClock(loaded);
   } catch (const std::bad_alloc&) {
     return resourceExhausted(blob.path() + ": no memory left to load its program; close other programs");

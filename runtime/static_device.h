@@ -17,7 +17,8 @@ class StaticDevice final : public Device {
   ~StaticDevice() override;
 
   DeviceInfo query() const override { return info_; }
-  Result<BufferId> alloc(uint64_t bytes) override;
+  using Device::alloc;
+  Result<BufferId> alloc(uint64_t bytes, std::byte* host) override;
   Status free(BufferId buffer) override;
   Result<std::span<std::byte>> map(BufferId buffer) override;
   Result<ProgramId> load(const blob::Blob& blob, const LoadOptions& options) override;
@@ -43,7 +44,7 @@ class StaticDevice final : public Device {
   Status checkOpen() const;
   Status checkIdle(const char* call) const;
   Result<Loaded*> findProgram(ProgramId program);
-  static Result<Entry*> findEntry(Loaded& loaded, uint32_t entry);
+  Result<Entry*> findEntry(Loaded& loaded, uint32_t entry);
   static std::unique_ptr<TaskClock> makeClock(const Loaded& loaded);
 
   std::unique_ptr<Backend> backend_;

@@ -65,7 +65,8 @@ std::string flawOf(const CacheFile& file, const Status& status) {
 }  // namespace
 
 CacheEntry readCacheEntry(const CacheFile& file) {
-  CacheEntry entry{.file = file};
+  CacheEntry entry;
+  entry.file = file;
   const auto blob = blob::Blob::open(file.path);
   if (!blob) {
     entry.flaw = flawOf(file, blob.status());
@@ -74,7 +75,7 @@ CacheEntry readCacheEntry(const CacheFile& file) {
   const blob::ProgramHeader& header = blob->header();
   entry.isWhole = true;
   entry.model = nameOf(*blob);
-  entry.device = blob::targetName(blob->ident().target);
+  entry.device = blob::targetNames(blob->targets());
   entry.threads = blob->ident().lanes;
   entry.maxPromptTokens = header.maxPromptTokens;
   entry.minResponseTokens = header.minResponseTokens;

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "blob/dump.h"
+#include "blob/plan.h"
 #include "blob/reader.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
@@ -16,6 +17,7 @@ struct InspectOptions {
   std::string blob;
   bool verify = false;
   bool tasks = false;
+  bool plan = false;
   bool json = false;
 };
 
@@ -33,7 +35,11 @@ Status inspect(const InspectOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, blob::Blob::open(options.blob));
   const blob::DumpOptions dump{.tasks = options.tasks};
   const auto print = [](std::string_view text) { std::cout << text; };
-  (options.json ? blob::dumpJson : blob::dumpText)(blob, dump, print);
+  if (options.plan && !options.json) {
+    print(blob::planText(blob));
+  } else {
+    (options.json ? blob::dumpJson : blob::dumpText)(blob, dump, print);
+  }
   std::cout << std::flush;
   if (!options.verify) return Status::ok();
   FIRN_RETURN_IF_ERROR(blob.verifyWeights());
@@ -49,6 +55,7 @@ void addInspectCommand(CLI::App& app, Action& action) {
   command->add_option("blob", options->blob, "A blob made by firn compile")->required();
   command->add_flag("--verify", options->verify, "Read all weights and check their hash");
   command->add_flag("--tasks", options->tasks, "Show every task with its operands and addresses");
+  command->add_flag("--plan", options->plan, "Show only where each function runs, and why");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "blob/names.h"
 #include "tools/counted.h"
 
 namespace firn::tools {
@@ -21,7 +22,8 @@ std::string measured(uint64_t nanoseconds) { return decimals(static_cast<double>
 
 /// The line of `steps` steps of one entry, one behind the other, that begins with rows [row0, row0 + rows).
 std::string stepLine(const blob::Blob& blob, uint32_t entry, uint32_t row0, uint32_t rows, size_t steps) {
-  return "  " + std::string(blob.string(blob.entries()[entry].name)) + ", rows " + std::to_string(row0) + " to " +
+  const blob::EntryRecord& record = blob.entries()[entry];
+  return "  " + blob::entryName(record.kind, record.rows, record.context) + ", rows " + std::to_string(row0) + " to " +
          std::to_string(row0 + rows - 1) + (steps == 1 ? "" : ", x " + std::to_string(steps)) + ": ";
 }
 

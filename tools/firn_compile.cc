@@ -44,9 +44,15 @@ void describe(CLI::App& app, Request& request) {
   app.add_option("-o,--output", options.outputPath, "Blob to write (FILE.firn)");
   app.add_option("--device", options.target, "Device the blob is for: " + firn::blob::targetNames())
       ->capture_default_str();
+  app.add_option("--prefill-device", options.prefillTarget, "Device that runs the prompt (default: --device)");
+  app.add_option("--decode-device", options.decodeTarget, "Device that runs everything else (default: --device)");
+  app.add_option("--place", options.places,
+                 "Devices of single layers and of the head: layers[0:4]=reference,head=cpu; layers[FIRST:END] without "
+                 "layer END, either number may be left out");
   app.add_option_function<std::string>(
          "--kv-type", [&options](const std::string& name) { options.kvType = firn::blob::kvTypeFromName(name); },
-         "Element type of the KV cache: " + firn::blob::kvTypeNames() + " (default: f16, for the reference device f32)")
+         "Element type of the KV cache: " + firn::blob::kvTypeNames() +
+             " (default: f16, with the reference device f32)")
       ->check(firn::tools::kvTypeCheck());
   const NumberRange sizes = {1, UINT32_MAX};  // the driver knows the limits, and says them
   addNumber(app, "--max-prompt-len", options.maxPromptTokens,

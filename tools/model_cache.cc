@@ -54,6 +54,9 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
   const nlohmann::json parts = {files,
                                 toHex(import::sourceHash(model)),
                                 deviceOf(choice),
+                                choice.prefillDevice,
+                                choice.decodeDevice,
+                                choice.place,
                                 choice.maxPromptLen,
                                 choice.minResponseLen,
                                 choice.kvType,
@@ -75,6 +78,9 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
     arguments.emplace_back(option);
     arguments.push_back(value);
   };
+  add("--prefill-device", choice.prefillDevice);
+  add("--decode-device", choice.decodeDevice);
+  add("--place", choice.place);
   add("--max-prompt-len", std::to_string(choice.maxPromptLen));
   add("--min-response-len", std::to_string(choice.minResponseLen));
   add("--kv-type", choice.kvType);

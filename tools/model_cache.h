@@ -17,7 +17,10 @@ inline constexpr uint64_t kCacheLimitBytes = 20'000'000'000;
 /// What a user may choose about a compile; the same names and defaults as the options of firn-compile. 0 or empty: its
 /// default.
 struct CompileChoice {
-  std::string device;  ///< empty: cpu
+  std::string device;         ///< empty: cpu
+  std::string prefillDevice;  ///< empty: device
+  std::string decodeDevice;   ///< empty: device
+  std::string place;          ///< of single layers and the head (compiler/placement.h); empty: nothing
   uint32_t maxPromptLen = 0;
   uint32_t minResponseLen = 0;
   std::string kvType;  ///< of the cache; empty: the device's own

@@ -26,10 +26,9 @@ using Clock = std::chrono::steady_clock;
 Result<OpenModel> openBlob(const std::string& path, engine::ModelOptions options) {
   const Clock::time_point start = Clock::now();
   FIRN_ASSIGN_OR_RETURN(blob::Blob blob, blob::Blob::open(path));
-  const std::string target(blob::targetName(blob.ident().target));
-  if (options.device.empty()) options.device = target;
-  if (options.device != target) {
-    return invalidArgument(path + ": the blob was compiled for device " + target + ", --device is " + options.device +
+  const std::string targets = blob::targetNames(blob.targets());
+  if (!options.device.empty() && options.device != targets) {
+    return invalidArgument(path + ": the blob was compiled for device " + targets + ", --device is " + options.device +
                            "; leave --device out, or compile the model again with --device " + options.device);
   }
   OpenModel open;
@@ -65,11 +64,18 @@ PlannedLimits plannedLimits(const CompileChoice& choice) {
 
 void ModelChoice::addTo(CLI::App& command) {
   command.add_option("model", path, "A GGUF model, or a blob made by firn compile")->required();
+  const auto isDevice = [](const std::string& name) {
+    return blob::targetFromName(name) ? std::string()
+                                      : "found " + firn::quoted(name) + ", expected one of: " + blob::targetNames();
+  };
   command.add_option("--device", compile.device, blob::targetNames() + " (default: a blob's own, or cpu)")
-      ->check([](const std::string& name) {
-        return blob::targetFromName(name) ? std::string()
-                                          : "found " + firn::quoted(name) + ", expected one of: " + blob::targetNames();
-      });
+      ->check(isDevice);
+  command.add_option("--prefill-device", compile.prefillDevice, "Device that runs the prompt (for a GGUF)")
+      ->check(isDevice);
+  command.add_option("--decode-device", compile.decodeDevice, "Device that runs everything else (for a GGUF)")
+      ->check(isDevice);
+  command.add_option("--place", compile.place,
+                     "Devices of single layers, as layers[0:4]=reference,head=cpu (for a GGUF)");
   constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
   addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, blob::kMaxLanes});
   addNumberList(command, "--prefill-chunks", compile.prefillChunks, "Chunk sizes of the prompt", {1, kMaxRows});
@@ -109,6 +115,11 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     if (choice.compile.maxPromptLen != 0 || choice.compile.minResponseLen != 0) {
       return invalidArgument("--max-prompt-len and --min-response-len are fixed in a blob; give them to firn compile");
     }
+    if (!choice.compile.prefillDevice.empty() || !choice.compile.decodeDevice.empty() ||
+        !choice.compile.place.empty()) {
+      return invalidArgument(
+          "--prefill-device, --decode-device and --place are fixed in a blob; give them to firn compile");
+    }
     options.ladders = {choice.compile.prefillChunks, choice.compile.contexts};
     FIRN_ASSIGN_OR_RETURN(OpenModel open, openBlob(choice.path, options));
     const std::string kvType(dtypeInfo(open.model->blob().header().kvType)->name);
@@ -120,7 +131,7 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
   }
   const auto beforeCompile = [&] { return check ? check(plannedLimits(choice.compile)) : Status::ok(); };
   FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile, beforeCompile));
-  options.device.clear();  // the blob was made for the one that was named
+  options.device.clear();  // the blob was made for what was named
   Result<OpenModel> open = openBlob(cached.path, options);
   if (!open && !cached.compiled && isDamage(open.status())) {
     std::error_code ignored;  // the compile replaces it in any case

@@ -14,8 +14,8 @@
 
 namespace firn::blob_emit {
 
-/// The task.program of `module` as the tables of a blob, with header.weightsBytes set. internal when the module was not
-/// scheduled.
+/// The task.programs of `module`, one a target, as the tables of a blob, with header.weightsBytes set. internal when
+/// the module was not scheduled.
 Result<blob::Program> emitProgram(mlir::ModuleOp module);
 
 /// The source tensor of that name, or nullptr.

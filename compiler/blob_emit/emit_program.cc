@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <list>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "base/concat.h"
+#include "blob/names.h"
 #include "compiler/blob_emit/emit.h"
 #include "compiler/ir/task.h"
 #include "llvm/ADT/StringMap.h"
@@ -156,33 +160,69 @@ Status checkSymbols(task::EntryOp entry, const blob::Program& program, uint32_t 
   return internalError(concat("entry ", view(entry.getSymName()), " lacks symbols"));
 }
 
+/// An entry of a task.program, and the bodies that its calls may name.
+struct PlacedEntry {
+  task::EntryOp op;
+  blob::Target target;
+  const llvm::StringMap<uint32_t>* bodies;
+};
+
+Status emitEntry(const PlacedEntry& entry, blob::Program& program) {
+  task::EntryOp op = entry.op;
+  auto kind = *task::entryKindFromName(op.getKind());
+  uint32_t index =
+      program.beginEntry(kind, static_cast<uint32_t>(op.getRows()), static_cast<uint32_t>(op.getContextRows()));
+  const int64_t part = op.getPart() ? op.getPart()->front() : 0;
+  const int64_t parts = op.getPart() ? op.getPart()->back() : 1;
+  program.placeEntry(entry.target, static_cast<uint16_t>(part), static_cast<uint16_t>(parts),
+                     view(op.getReason().value_or("").take_front(blob::kMaxStringBytes)));
+  program.entries[index].scratchBytes = op.getScratch().value_or(0);
+  program.entries[index].predictedPicoseconds = op.getPicoseconds().value_or(0);
+  program.addStandardSymbols();
+  FIRN_RETURN_IF_ERROR(checkSymbols(op, program, index));
+  for (auto call : op.getBody().getOps<task::CallOp>()) {
+    std::vector<uint64_t> args;
+    for (mlir::Attribute arg : call.getArgs()) args.push_back(valueOf(arg));
+    auto layer = call.getLayer() ? static_cast<uint32_t>(*call.getLayer()) : blob::kNoLayer;
+    program.addCall(entry.bodies->lookup(call.getCallee()), layer, args);
+  }
+  return Status::ok();
+}
+
+/// The parts of an entry, which may stand in several programs, one after the other; whole entries as they stand. No
+/// two parts have the same place.
+void joinParts(std::vector<PlacedEntry>& entries) {
+  std::map<std::tuple<std::string, int64_t, int64_t>, size_t> firsts;  // by kind, rows and context: order of the first
+  const auto place = [&](const PlacedEntry& entry) {
+    task::EntryOp op = entry.op;
+    const auto key =
+        std::tuple(op.getKind().str(), static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getContextRows()));
+    const size_t first = firsts.try_emplace(key, firsts.size()).first->second;
+    return std::pair<size_t, int64_t>(first, op.getPart() ? op.getPart()->front() : 0);
+  };
+  for (const PlacedEntry& entry : entries) static_cast<void>(place(entry));
+  std::ranges::sort(entries, {}, place);
+}
+
 }  // namespace
 
 Result<blob::Program> emitProgram(mlir::ModuleOp module) {
   auto programs = module.getOps<task::ProgramOp>();
-  if (!llvm::hasSingleElement(programs)) return internalError("the module holds no single task.program");
-  task::ProgramOp op = *programs.begin();
-  FIRN_RETURN_IF_ERROR(checkScheduled(op));
-  FIRN_RETURN_IF_ERROR(checkNames(op));
+  if (programs.empty()) return internalError("the module holds no task.program");
   blob::Program program;
-  emitHeader(op, program.header);
-  llvm::StringMap<uint32_t> bodies;
-  for (auto body : op.getBody().getOps<task::BodyOp>()) bodies[body.getSymName()] = emitBody(body, program);
-  for (auto entry : op.getBody().getOps<task::EntryOp>()) {
-    uint32_t index =
-        program.beginEntry(*task::entryKindFromName(entry.getKind()), static_cast<uint32_t>(entry.getRows()),
-                           static_cast<uint32_t>(entry.getContextRows()));
-    program.entries[index].scratchBytes = entry.getScratch().value_or(0);
-    program.entries[index].predictedPicoseconds = entry.getPicoseconds().value_or(0);
-    program.addStandardSymbols();
-    FIRN_RETURN_IF_ERROR(checkSymbols(entry, program, index));
-    for (auto call : entry.getBody().getOps<task::CallOp>()) {
-      std::vector<uint64_t> args;
-      for (mlir::Attribute arg : call.getArgs()) args.push_back(valueOf(arg));
-      auto layer = call.getLayer() ? static_cast<uint32_t>(*call.getLayer()) : blob::kNoLayer;
-      program.addCall(bodies.lookup(call.getCallee()), layer, args);
-    }
+  std::vector<PlacedEntry> entries;
+  std::list<llvm::StringMap<uint32_t>> bodies;  // of each program, by name
+  for (task::ProgramOp op : programs) {
+    FIRN_RETURN_IF_ERROR(checkScheduled(op));
+    FIRN_RETURN_IF_ERROR(checkNames(op));
+    emitHeader(op, program.header);  // the last one knows all of the weights
+    auto& names = bodies.emplace_back();
+    for (auto body : op.getBody().getOps<task::BodyOp>()) names[body.getSymName()] = emitBody(body, program);
+    const auto target = blob::targetFromName(view(op.getTarget())).value_or(blob::Target{});
+    for (auto entry : op.getBody().getOps<task::EntryOp>()) entries.push_back({entry, target, &names});
   }
+  joinParts(entries);
+  for (const PlacedEntry& entry : entries) FIRN_RETURN_IF_ERROR(emitEntry(entry, program));
   return program;
 }
 

@@ -136,12 +136,12 @@ class WeightStream {
 
 Status emitWeights(mlir::ModuleOp module, const FindTensor& find, const WeightProgress& progress,
                    blob::Writer& writer) {
-  auto programs = module.getOps<task::ProgramOp>();
-  if (!llvm::hasSingleElement(programs)) return internalError("the module holds no single task.program");
-  task::ProgramOp program = *programs.begin();
-  auto total = static_cast<uint64_t>(program.getMemory()->getAs<mlir::IntegerAttr>("weights_bytes").getInt());
-  std::vector<task::StreamOp> streams(program.getBody().getOps<task::StreamOp>().begin(),
-                                      program.getBody().getOps<task::StreamOp>().end());
+  std::vector<task::StreamOp> streams;
+  uint64_t total = 0;
+  for (auto program : module.getOps<task::ProgramOp>()) {
+    total = static_cast<uint64_t>(program.getMemory()->getAs<mlir::IntegerAttr>("weights_bytes").getInt());
+    llvm::append_range(streams, program.getBody().getOps<task::StreamOp>());
+  }
   std::ranges::sort(streams, {}, [](task::StreamOp stream) { return stream.getAddress().value_or(0); });
   WeightStream out(find, progress, total, writer);
   for (task::StreamOp stream : streams) {

@@ -51,12 +51,12 @@ enum class Activation : uint32_t { kSilu = 0, kGeluTanh = 1 };
 struct LayerSpec {
   TensorView attnNorm;  ///< f32 [E]
   LinearSpec q, k, v, o;
-  std::optional<TensorView> qNorm, kNorm;  ///< f32 [headDim], of each head before rope; absent: none
-  std::optional<TensorView> postAttnNorm;  ///< f32 [E]; absent: none
-  TensorView ffnNorm;                      ///< f32 [E]
+  std::optional<TensorView> qNorm{}, kNorm{};  ///< f32 [headDim], of each head before rope; absent: none
+  std::optional<TensorView> postAttnNorm{};    ///< f32 [E]; absent: none
+  TensorView ffnNorm;                          ///< f32 [E]
   LinearSpec gate, up, down;
-  std::optional<TensorView> postFfnNorm;  ///< f32 [E]; absent: none
-  uint32_t window = 0;                    ///< a row sees this many rows, itself included; 0: all before it
+  std::optional<TensorView> postFfnNorm{};  ///< f32 [E]; absent: none
+  uint32_t window = 0;                      ///< a row sees this many rows, itself included; 0: all before it
 };
 
 /// A file that a model was read from, in the state it was in before.

@@ -38,7 +38,7 @@ llvm::LogicalResult GraphDialect::verifyOperationAttribute(mlir::Operation* op, 
     if (!func || !entryOf(func)) {
       return op->emitError(
           "graph.entry_c1: graph.entry needs kind (prefill, generate, head or batch), rows (1 or more) and "
-          "context (0 for a head, else at least rows) on a graph.func");
+          "context (0 for a head, else at least rows) on a graph.func; part, if any, is below parts");
     }
   }
   return llvm::success();
@@ -106,7 +106,13 @@ mlir::RankedTensorType weightType(mlir::Operation* user, mlir::FlatSymbolRefAttr
 }
 
 std::string entryName(const Entry& entry) {
-  return blob::entryName(entry.kind, static_cast<uint32_t>(entry.rows), static_cast<uint32_t>(entry.context));
+  blob::EntryRecord record{};
+  record.kind = entry.kind;
+  record.rows = static_cast<uint32_t>(entry.rows);
+  record.context = static_cast<uint32_t>(entry.context);
+  record.part = static_cast<uint16_t>(entry.part);
+  record.parts = static_cast<uint16_t>(entry.parts);
+  return blob::entryName(record);
 }
 
 std::optional<Entry> entryOf(FuncOp func) {
@@ -124,17 +130,25 @@ std::optional<Entry> entryOf(FuncOp func) {
     known = true;
   }
   const bool contextFits = entry.kind == EntryKind::kHead ? entry.context == 0 : entry.context >= entry.rows;
-  if (!known || entry.rows < 1 || !contextFits) return std::nullopt;
+  if (auto part = dictionary.getAs<mlir::IntegerAttr>("part")) entry.part = part.getInt();
+  if (auto parts = dictionary.getAs<mlir::IntegerAttr>("parts")) entry.parts = parts.getInt();
+  const bool partFits = entry.part >= 0 && entry.part < entry.parts && entry.parts <= UINT16_MAX;
+  if (!known || entry.rows < 1 || !contextFits || !partFits) return std::nullopt;
   return entry;
 }
 
 mlir::DictionaryAttr entryAttr(mlir::MLIRContext& context, const Entry& entry) {
   mlir::Builder builder(&context);
-  return builder.getDictionaryAttr({
+  const auto number = [&](llvm::StringRef key, int64_t value) {
+    return builder.getNamedAttr(key, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
+  llvm::SmallVector<mlir::NamedAttribute> attrs = {
       builder.getNamedAttr("kind", builder.getStringAttr(blob::entryKindName(entry.kind))),
-      builder.getNamedAttr("rows", builder.getI32IntegerAttr(static_cast<int32_t>(entry.rows))),
-      builder.getNamedAttr("context", builder.getI32IntegerAttr(static_cast<int32_t>(entry.context))),
-  });
+      number("rows", entry.rows),
+      number("context", entry.context),
+  };
+  if (entry.parts > 1) attrs.append({number("part", entry.part), number("parts", entry.parts)});
+  return builder.getDictionaryAttr(attrs);
 }
 
 std::optional<ModelCard> modelCard(mlir::Operation* module) {

@@ -32,8 +32,9 @@
 namespace firn::graph {
 
 /// Names of attributes outside ODS.
-inline constexpr llvm::StringLiteral kModelAttr = "graph.model";    ///< on the module: dictionary of hyper-parameters
-inline constexpr llvm::StringLiteral kEntryAttr = "graph.entry";    ///< on a func: {kind, rows, context}
+inline constexpr llvm::StringLiteral kModelAttr = "graph.model";  ///< on the module: dictionary of hyper-parameters
+inline constexpr llvm::StringLiteral kEntryAttr =
+    "graph.entry";  ///< on a func: {kind, rows, context}, and {part, parts} of a cut one
 inline constexpr llvm::StringLiteral kDeviceAttr = "graph.device";  ///< on a func, by `place`: a target's name
 inline constexpr llvm::StringLiteral kReasonAttr = "graph.reason";  ///< on a func, by `place`: why that device
 
@@ -63,9 +64,15 @@ struct Entry {
   EntryKind kind = EntryKind::kPrefill;
   int64_t rows = 0;     ///< m
   int64_t context = 0;  ///< c; 0 for a head
+  int64_t part = 0;     ///< of an entry that is cut
+  int64_t parts = 1;
 };
 /// The entry that `func` is; nullopt for @model and for bodies.
 std::optional<Entry> entryOf(FuncOp func);
+/// True when result 0 are hidden rows, not logits.
+inline bool leavesHidden(const Entry& entry) {
+  return entry.kind == EntryKind::kPrefill || entry.part + 1 < entry.parts;
+}
 /// Its name (blob/names.h).
 std::string entryName(const Entry& entry);
 /// The graph.entry attribute of `entry`.

@@ -146,12 +146,14 @@ def Task_RunOp : Task_Op<"run", [HasParent<"LaneOp">]> {
 def Task_EntryOp : Task_Op<"entry", [Symbol, NoRegionArguments, 
                                      HasParent<"ProgramOp">] # GraphRegionNoTerminator.traits> {
   let summary = "one static program of the blob: symbols, then calls in order";
+  let description = [{ `part` [0, 2]: the first of two functions that the entry was cut into. }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, I64Attr:$rows, I64Attr:$context_rows, StrAttr:$group,
-                       OptionalAttr<I64Attr>:$scratch, OptionalAttr<I64Attr>:$picoseconds);
+                       OptionalAttr<I64Attr>:$scratch, OptionalAttr<I64Attr>:$picoseconds,
+                       OptionalAttr<DenseI64ArrayAttr>:$part, OptionalAttr<StrAttr>:$reason);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name $kind `rows` $rows `context` $context_rows `group` $group (`scratch` $scratch^)?
-    (`predicted` $picoseconds^)? attr-dict-with-keyword $body
+    (`predicted` $picoseconds^)? (`part` $part^)? (`because` $reason^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }

@@ -31,32 +31,49 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
 
   void runOnOperation() final {
     mlir::ModuleOp module = getOperation();
-    const target::Target* target = targetOf(module);
-    if (target == nullptr) return signalPassFailure();
-    target::ProgramShape shape;
-    if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
+    llvm::SmallVector<const target::Target*> targets;
+    if (mlir::failed(findTargets(module, targets))) return signalPassFailure();
+    std::optional<DType> kvType = kvTypeOf(targets);
+    if (!kvType) {
+      module.emitError() << "task.lower_c2: the KV type is '" << kvType_ << "', expected one of "
+                         << blob::kvTypeNames();
+      return signalPassFailure();
+    }
     target::LoweringChoices choices = {attentionInputPlanes_, headPlanes_, otherPlanes_};
-    if (mlir::failed(target::lowerModule(module, *target, shape, choices))) return signalPassFailure();
+    for (const target::Target* target : targets) {
+      target::ProgramShape shape;
+      shape.lanes = lanes_;
+      shape.kvType = *kvType;
+      if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
+      if (mlir::failed(target::lowerModule(module, *target, shape, choices))) return signalPassFailure();
+    }
     for (mlir::Operation& op : llvm::make_early_inc_range(*module.getBody())) {
       if (!llvm::isa<task::ProgramOp>(op)) op.erase();
     }
   }
 
  private:
-  static const target::Target* targetOf(mlir::ModuleOp module) {
-    llvm::StringRef device;
+  /// The targets that functions are on.
+  static mlir::LogicalResult findTargets(mlir::ModuleOp module, llvm::SmallVector<const target::Target*>& targets) {
     for (auto func : module.getOps<graph::FuncOp>()) {
-      auto attr = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
-      if (!attr || (!device.empty() && attr.getValue() != device)) {
-        func.emitOpError() << "task.lower_c1: is on " << (attr ? attr.getValue() : "no device") << ", expected "
-                           << (device.empty() ? "a device for every function" : device);
-        return nullptr;
+      auto device = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
+      const target::Target* target = device ? target::findTarget(device.getValue()) : nullptr;
+      if (target == nullptr) {
+        return func.emitOpError() << "task.lower_c1: is on " << (device ? device.getValue() : "no device")
+                                  << ", expected one of: " << blob::targetNames();
       }
-      device = attr.getValue();
+      if (!llvm::is_contained(targets, target)) targets.push_back(target);
     }
-    const target::Target* target = target::findTarget(device);
-    if (target == nullptr) module.emitError() << "task.lower_c1: found no function on one of: " << blob::targetNames();
-    return target;
+    if (!targets.empty()) return mlir::success();
+    return module.emitError() << "task.lower_c1: found no function on one of: " << blob::targetNames();
+  }
+
+  /// The type that the user names, or that all targets would choose, or one that all of them can use.
+  std::optional<DType> kvTypeOf(llvm::ArrayRef<const target::Target*> targets) const {
+    if (!kvType_.empty()) return blob::kvTypeFromName(kvType_.getValue());
+    DType kvType = targets.front()->kvType;
+    for (const target::Target* target : targets) kvType = target->kvType == kvType ? kvType : DType::kF32;
+    return kvType;
   }
 
   /// T, from the caches of the entries; 0 when no entry has one.
@@ -75,13 +92,6 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     std::optional<graph::ModelCard> card = graph::modelCard(module);
     if (!card) return module.emitError() << "task.lower_c1: the module has no complete " << graph::kModelAttr;
     shape.target = target.name().str();
-    shape.lanes = target.lanes(lanes_);
-    std::optional<DType> kvType = kvType_.empty() ? target.kvType : blob::kvTypeFromName(kvType_.getValue());
-    if (!kvType) {
-      return module.emitError() << "task.lower_c2: the KV type is '" << kvType_ << "', expected one of "
-                                << blob::kvTypeNames();
-    }
-    shape.kvType = *kvType;
     shape.kvRows = cacheRows(module);
     shape.card = *card;
     bool given = maxPrompt_ != 0 || minResponse_ != 0;
@@ -96,8 +106,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     return mlir::success();
   }
 
-  Option<int64_t> lanes_{*this, "lanes", llvm::cl::desc("lanes, where the target leaves the choice"),
-                         llvm::cl::init(1)};
+  Option<int64_t> lanes_{*this, "lanes", llvm::cl::desc("lanes of every program"), llvm::cl::init(1)};
   Option<int64_t> maxPrompt_{*this, "max-prompt", llvm::cl::desc("prompt tokens"), llvm::cl::init(0)};
   Option<int64_t> minResponse_{*this, "min-response", llvm::cl::desc("response tokens"), llvm::cl::init(0)};
   Option<int64_t> attentionInputPlanes_{*this, "attention-planes", llvm::cl::desc("int8 planes of q, k, v inputs"),

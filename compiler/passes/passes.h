@@ -23,7 +23,7 @@ std::unique_ptr<mlir::Pass> createStatelessPass();
 struct FreezeOptions {
   std::vector<int64_t> chunks;               ///< m of prefill entries, ascending, 1 .. kvRows
   std::vector<int64_t> contexts;             ///< c, ascending, 1 .. kvRows; prefill and batch use those >= m
-  std::vector<int64_t> batches;              ///< rows of batch entries, ascending, 2 and more; may be empty
+  std::vector<int64_t> batches{};            ///< rows of batch entries, ascending, 2 and more; may be empty
   int64_t kvRows = 0;                        ///< T
   std::vector<int64_t> headRows{1, 16, 64};  ///< rows of head entries, ascending
 };
@@ -42,11 +42,16 @@ std::unique_ptr<mlir::Pass> createFoldPass();
 
 /// Where to run.
 struct PlaceOptions {
-  std::string target = "cpu";  ///< a name of blob/names.h
+  std::string target = "cpu";   ///< a name of blob/names.h
+  std::string prefillTarget{};  ///< of prefill entries; empty: target
+  std::string decodeTarget{};   ///< of all other entries; empty: target
+  std::string places{};         ///< single layers and the head, in the grammar of compiler/placement.h
 };
 
-/// Every function gets its device and the reason. Errors: graph.place_c1 (no such target), _c2 (an op the target cannot
-/// run: op, layer and target named).
+/// Every function gets its device and the reason. An entry whose layers run on several becomes a function for each, in
+/// order, named @prefill.<chunk>.<context>.p<part>; a body that several targets run gets a copy for each, named after
+/// it. What a target cannot run goes to one that can, with a warning. Errors: graph.place_c1 (no such target), _c2 (an
+/// op that no target can run), _c3 (places), _c4 (more than the hidden rows alive at a cut).
 std::unique_ptr<mlir::Pass> createPlacePass(const PlaceOptions& options);
 
 /// Makes the passes above known to firn-opt as --graph-stateless, --graph-freeze, --graph-fold, --graph-place.

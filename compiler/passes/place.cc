@@ -1,40 +1,246 @@
-// Phase "place": passes.h.
+// Phase "place": passes.h. Each op of an entry that is no call, and each call of a layer, is asked to run somewhere: by
+// --place, else by --prefill-device or --decode-device, else by --device. Neighbours that end up on one target are one
+// function; a range of layers of --place is always a function of its own.
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "blob/names.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/cut.h"
 #include "compiler/passes/passes.h"
+#include "compiler/placement.h"
 #include "compiler/target/targets.h"
 #include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace firn::passes {
 namespace {
 
+using compiler::PlaceRange;
 using graph::FuncOp;
+using target::Target;
 
 bool isTensorOp(mlir::Operation* op) { return !llvm::isa<graph::ParamOp, graph::CallOp, graph::ReturnOp>(op); }
-
-/// The first layer that calls each body.
-llvm::DenseMap<mlir::Attribute, int64_t> firstLayers(mlir::ModuleOp module) {
-  llvm::DenseMap<mlir::Attribute, int64_t> layers;
-  module.walk([&](graph::CallOp call) {
-    auto [entry, isNew] = layers.try_emplace(call.getCalleeAttr().getAttr(), call.getLayer());
-    if (!isNew) entry->second = std::min<int64_t>(entry->second, call.getLayer());
-  });
-  return layers;
-}
 
 /// The targets that can run `op`, for messages.
 std::string capableTargets(mlir::Operation* op) {
   std::string names;
-  for (const target::Target* target : target::allTargets()) {
+  for (const Target* target : target::allTargets()) {
     if (target->whyNot(op).empty()) names += (names.empty() ? "" : ", ") + target->name().str();
   }
   return names.empty() ? "none" : names;
 }
+
+/// The reason that stands on every function: which kinds of ops it has.
+template <typename Ops>
+std::string kernelsOf(const Target& target, Ops&& ops) {
+  std::set<std::string> kinds;
+  for (mlir::Operation* op : ops) {
+    if (isTensorOp(op)) kinds.insert(op->getName().stripDialect().str());
+  }
+  return "target " + target.name().str() +
+         " has a kernel for each op here: " + (kinds.empty() ? "none of its own, only calls" : llvm::join(kinds, ", "));
+}
+
+llvm::SmallVector<mlir::Operation*> opsOf(FuncOp func) {
+  llvm::SmallVector<mlir::Operation*> ops;
+  for (mlir::Operation& op : func.getBody().front()) ops.push_back(&op);
+  return ops;
+}
+
+/// Where something is to run.
+struct Wish {
+  const Target* target = nullptr;
+  const PlaceRange* range = nullptr;  ///< of --place, if one names it
+  std::string why;                    ///< the option that says so; empty for --device
+};
+
+/// A call, or the ops between two calls.
+struct Unit {
+  llvm::SmallVector<mlir::Operation*> ops;
+  Wish wish;
+};
+
+class Placer {
+ public:
+  Placer(mlir::ModuleOp module, const PlaceOptions& options, llvm::ArrayRef<PlaceRange> places)
+      : module_(module), options_(options), places_(places) {}
+
+  mlir::LogicalResult run() {
+    llvm::SmallVector<FuncOp> entries;
+    llvm::SmallVector<FuncOp> others;
+    for (auto func : module_.getOps<FuncOp>()) (graph::entryOf(func) ? entries : others).push_back(func);
+    for (FuncOp entry : entries) {
+      if (mlir::failed(placeEntry(entry))) return mlir::failure();
+    }
+    for (FuncOp func : others) {
+      if (func->hasAttr(graph::kDeviceAttr)) continue;  // an entry calls it
+      Unit unit = {opsOf(func), wishOf(options_.target, "")};
+      if (mlir::failed(settle(unit, "outside the layers", func))) return mlir::failure();
+      annotate(func, *unit.wish.target);
+    }
+    return mlir::success();
+  }
+
+ private:
+  Wish wishOf(llvm::StringRef name, std::string why) const {
+    return {target::findTarget(name), nullptr, std::move(why)};
+  }
+
+  /// What holds for an entry where no place is named.
+  Wish wishOfEntry(const graph::Entry& entry) const {
+    const bool isPrefill = entry.kind == graph::EntryKind::kPrefill;
+    const std::string& name = isPrefill ? options_.prefillTarget : options_.decodeTarget;
+    if (name.empty()) return wishOf(options_.target, "");
+    return wishOf(name, (isPrefill ? "--prefill-device " : "--decode-device ") + name);
+  }
+
+  Wish wishOfRange(const PlaceRange& range) const {
+    return {target::findTarget(range.target), &range, "--place " + range.text};
+  }
+
+  Wish wishOfLayer(int64_t layer, const Wish& otherwise) const {
+    for (const PlaceRange& range : places_) {
+      if (!range.isHead && layer >= range.first && layer < range.end) return wishOfRange(range);
+    }
+    return otherwise;
+  }
+
+  Wish wishOfHead(const Wish& otherwise) const {
+    for (const PlaceRange& range : places_) {
+      if (range.isHead) return wishOfRange(range);
+    }
+    return otherwise;
+  }
+
+  FuncOp calleeOf(graph::CallOp call) {
+    return tables_.lookupSymbolIn<FuncOp>(module_, call.getCalleeAttr().getAttr());
+  }
+
+  /// Moves `unit` to a target that has a kernel for each of its ops, with the reason. Fails when none has.
+  mlir::LogicalResult settle(Unit& unit, const llvm::Twine& where, FuncOp func) {
+    const auto whyNot = [&](const Target& target) -> std::pair<mlir::Operation*, std::string> {
+      for (mlir::Operation* op : unit.ops) {
+        auto call = llvm::dyn_cast<graph::CallOp>(op);
+        for (mlir::Operation* inner : call ? opsOf(calleeOf(call)) : llvm::SmallVector<mlir::Operation*>{op}) {
+          if (!isTensorOp(inner)) continue;
+          if (std::string why = target.whyNot(inner); !why.empty()) return {inner, why};
+        }
+      }
+      return {};
+    };
+    const Target& asked = *unit.wish.target;
+    const auto [op, why] = whyNot(asked);
+    if (op == nullptr) return mlir::success();
+    llvm::SmallVector<const Target*> candidates = {target::findTarget(options_.target)};
+    llvm::append_range(candidates, target::allTargets());
+    auto able = llvm::find_if(candidates, [&](const Target* target) { return whyNot(*target).first == nullptr; });
+    const std::string what = ("target " + asked.name() + " cannot run " + op->getName().getStringRef() + " " + where +
+                              " (@" + func.getSymName() + "): " + why)
+                                 .str();
+    if (able == candidates.end()) {
+      return op->emitOpError() << "graph.place_c2: " << what << "; targets that can: " << capableTargets(op);
+    }
+    // Once for all chunk sizes, which have a body each.
+    if (warned_.insert((asked.name() + op->getName().getStringRef() + where).str()).second) {
+      op->emitWarning() << "graph.place_c2: " << what << "; it runs on " << (*able)->name();
+    }
+    unit.wish = {*able, nullptr, what};
+    return mlir::success();
+  }
+
+  mlir::LogicalResult placeEntry(FuncOp func) {
+    const graph::Entry entry = *graph::entryOf(func);
+    llvm::SmallVector<Unit> units;
+    if (mlir::failed(findUnits(func, wishOfEntry(entry), units))) return mlir::failure();
+    llvm::SmallVector<Part> parts;
+    const Unit* last = nullptr;
+    for (Unit& unit : units) {
+      auto call = llvm::dyn_cast<graph::CallOp>(unit.ops.front());
+      if (call) bindBody(call, *unit.wish.target);
+      // Ops outside the layers join whoever shares their target; layers only those of their own range.
+      const bool joins = last != nullptr && last->wish.target == unit.wish.target &&
+                         (last->wish.range == unit.wish.range || !call || !llvm::isa<graph::CallOp>(last->ops.front()));
+      if (!joins) parts.push_back({{}, unit.wish.target->name().str(), ""});
+      Part& part = parts.back();
+      part.ops.append(unit.ops);
+      if (part.reason.find(unit.wish.why) == std::string::npos) {
+        part.reason += (part.reason.empty() ? "" : "; ") + unit.wish.why;
+      }
+      last = &unit;
+    }
+    for (Part& part : parts) {
+      const std::string kernels = kernelsOf(*target::findTarget(part.device), part.ops);
+      part.reason = part.reason.empty() ? kernels : part.reason + "; " + kernels;
+    }
+    if (parts.size() > 1) return cutEntry(func, parts);
+    const Target& target = parts.empty() ? *wishOfEntry(entry).target : *target::findTarget(parts.front().device);
+    mlir::Builder builder(func.getContext());
+    func->setAttr(graph::kDeviceAttr, builder.getStringAttr(target.name()));
+    func->setAttr(graph::kReasonAttr,
+                  builder.getStringAttr(parts.empty() ? kernelsOf(target, opsOf(func)) : parts.front().reason));
+    return mlir::success();
+  }
+
+  mlir::LogicalResult findUnits(FuncOp func, const Wish& otherwise, llvm::SmallVector<Unit>& units) {
+    bool hadCall = false;
+    const bool isHead = graph::entryOf(func)->kind == graph::EntryKind::kHead;
+    bool isOpen = false;  // the last unit takes more ops
+    for (mlir::Operation& op : func.getBody().front().without_terminator()) {
+      auto call = llvm::dyn_cast<graph::CallOp>(op);
+      if (call) {
+        units.push_back({{&op}, wishOfLayer(call.getLayer(), otherwise)});
+      } else if (isOpen) {
+        units.back().ops.push_back(&op);
+      } else {
+        units.push_back({{&op}, isHead || hadCall ? wishOfHead(otherwise) : otherwise});
+      }
+      isOpen = !call;
+      hadCall = hadCall || call;
+    }
+    for (Unit& unit : units) {
+      auto call = llvm::dyn_cast<graph::CallOp>(unit.ops.front());
+      const std::string where = call ? "in layer " + std::to_string(call.getLayer()) : "outside the layers";
+      if (mlir::failed(settle(unit, where, call ? calleeOf(call) : func))) return mlir::failure();
+    }
+    return mlir::success();
+  }
+
+  /// Makes `call` call the body for `target`: the body itself for the first target that wants it, a copy for others.
+  void bindBody(graph::CallOp call, const Target& target) {
+    FuncOp callee = calleeOf(call);
+    FuncOp& body = bodies_[{call.getCalleeAttr().getAttr().getAsOpaquePointer(), &target}];
+    if (!body) {
+      const bool isTaken = callee->hasAttr(graph::kDeviceAttr);
+      body = callee;
+      if (isTaken) {
+        mlir::OpBuilder builder(callee);
+        builder.setInsertionPointAfter(callee);
+        body = llvm::cast<FuncOp>(builder.clone(*callee));
+        body.setSymName((callee.getSymName() + "." + target.name()).str());
+      }
+      annotate(body, target);
+    }
+    call.setCalleeAttr(mlir::FlatSymbolRefAttr::get(body.getSymNameAttr()));
+  }
+
+  static void annotate(FuncOp func, const Target& target) {
+    mlir::Builder builder(func.getContext());
+    func->setAttr(graph::kDeviceAttr, builder.getStringAttr(target.name()));
+    func->setAttr(graph::kReasonAttr, builder.getStringAttr(kernelsOf(target, opsOf(func))));
+  }
+
+  mlir::ModuleOp module_;
+  const PlaceOptions& options_;
+  llvm::ArrayRef<PlaceRange> places_;
+  mlir::SymbolTableCollection tables_;  // of the functions before this pass: only bodies are looked up, by their calls
+  std::map<std::pair<const void*, const Target*>, FuncOp> bodies_;  ///< by name of the callee
+  std::set<std::string> warned_;
+};
 
 class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::ModuleOp>> {
  public:
@@ -42,49 +248,44 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
 
   PlacePass() = default;
   PlacePass(const PlacePass& other) : PassWrapper(other) {}
-  explicit PlacePass(const PlaceOptions& options) { target_ = options.target; }
+  explicit PlacePass(const PlaceOptions& options) {
+    target_ = options.target;
+    prefill_ = options.prefillTarget;
+    decode_ = options.decodeTarget;
+    places_ = options.places;
+  }
 
   llvm::StringRef getArgument() const final { return "graph-place"; }
   llvm::StringRef getDescription() const final { return "Each function to a device, with the reason"; }
 
   void runOnOperation() final {
-    const target::Target* target = target::findTarget(target_);
-    if (target == nullptr) {
-      getOperation().emitError() << "graph.place_c1: found target \"" << target_.getValue()
+    const PlaceOptions options = {target_, prefill_, decode_, places_};
+    for (const std::string* name : {&options.target, &options.prefillTarget, &options.decodeTarget}) {
+      if ((name->empty() && name != &options.target) || target::findTarget(*name) != nullptr) continue;
+      getOperation().emitError() << "graph.place_c1: found target \"" << *name
                                  << "\", expected one of: " << blob::targetNames();
       return signalPassFailure();
     }
-    const auto layers = firstLayers(getOperation());
-    for (auto func : getOperation().getOps<FuncOp>()) {
-      if (mlir::failed(place(func, *target, layers))) return signalPassFailure();
+    auto places = compiler::parsePlaces(options.places);
+    const Status status = places ? compiler::checkPlaces(*places, layersOf(getOperation())) : places.status();
+    if (!status.isOk()) {
+      getOperation().emitError() << "graph.place_c3: " << status.message();
+      return signalPassFailure();
     }
+    if (mlir::failed(Placer(getOperation(), options, *places).run())) signalPassFailure();
   }
 
  private:
-  mlir::LogicalResult place(FuncOp func, const target::Target& target,
-                            const llvm::DenseMap<mlir::Attribute, int64_t>& layers) {
-    std::set<std::string> kinds;
-    for (mlir::Operation& op : func.getBody().front()) {
-      if (!isTensorOp(&op)) continue;
-      kinds.insert(op.getName().stripDialect().str());
-      const std::string whyNot = target.whyNot(&op);
-      if (whyNot.empty()) continue;
-      auto layer = layers.find(func.getSymNameAttr());
-      const std::string where =
-          layer == layers.end() ? "outside the layers" : "in layer " + std::to_string(layer->second);
-      return op.emitOpError() << "graph.place_c2: target " << target.name() << " cannot run " << op.getName() << " "
-                              << where << " (@" << func.getSymName() << "): " << whyNot
-                              << "; targets that can: " << capableTargets(&op);
-    }
-    mlir::Builder builder(func.getContext());
-    const std::string reason = "target " + target.name().str() + " has a kernel for each op here: " +
-                               (kinds.empty() ? "none of its own, only calls" : llvm::join(kinds, ", "));
-    func->setAttr(graph::kDeviceAttr, builder.getStringAttr(target.name()));
-    func->setAttr(graph::kReasonAttr, builder.getStringAttr(reason));
-    return mlir::success();
+  static uint32_t layersOf(mlir::ModuleOp module) {
+    uint32_t layers = 0;
+    module.walk([&](graph::CallOp call) { layers = std::max(layers, static_cast<uint32_t>(call.getLayer()) + 1); });
+    return layers;
   }
 
   Option<std::string> target_{*this, "target", llvm::cl::desc("name of a target"), llvm::cl::init("cpu")};
+  Option<std::string> prefill_{*this, "prefill", llvm::cl::desc("target of the prefill entries"), llvm::cl::init("")};
+  Option<std::string> decode_{*this, "decode", llvm::cl::desc("target of the others"), llvm::cl::init("")};
+  Option<std::string> places_{*this, "places", llvm::cl::desc("compiler/placement.h"), llvm::cl::init("")};
 };
 
 }  // namespace

@@ -23,14 +23,14 @@ constexpr uint64_t kAlignment = blob::kTensorAlignment;
 
 uint64_t alignUp(uint64_t value) { return roundUp(value, kAlignment); }
 
-/// Gives the streams their place in the weight section: those of all lanes first, then lane by lane, so that each lane
-/// reads one run of bytes from layer to layer.
-uint64_t placeStreams(task::ProgramOp program) {
+/// Gives the streams their place in the weight section, from `start` on: those of all lanes first, then lane by lane,
+/// so that each lane reads one run of bytes from layer to layer.
+uint64_t placeStreams(task::ProgramOp program, uint64_t start) {
   std::map<int64_t, std::vector<task::StreamOp>> byLane;
   for (auto stream : program.getBody().getOps<task::StreamOp>()) {
     byLane[stream.getLane() ? static_cast<int64_t>(*stream.getLane()) : -1].push_back(stream);
   }
-  uint64_t end = 0;
+  uint64_t end = start;
   for (auto& [lane, streams] : byLane) {
     for (task::StreamOp stream : streams) {
       stream.setAddress(alignUp(end));
@@ -61,8 +61,9 @@ class Scheduler {
   Scheduler(task::ProgramOp program, const target::Target& target)
       : program_(program), costs_(target.costModel(static_cast<int64_t>(program.getLanes()))) {}
 
-  void run() {
-    uint64_t weightsBytes = placeStreams(program_);
+  /// `weightsBytes` of the weight section are taken by other programs; gives them and those of this one.
+  uint64_t run(uint64_t weightsBytes) {
+    weightsBytes = placeStreams(program_, weightsBytes);
     for (auto stream : program_.getBody().getOps<task::StreamOp>())
       addresses_[stream.getSymName()] = *stream.getAddress();
     for (auto buffer : program_.getBody().getOps<task::BufferOp>()) placeGroupBuffer(buffer);
@@ -74,6 +75,7 @@ class Scheduler {
       scratchBytes = std::max<uint64_t>(scratchBytes, *entry.getScratch());
     }
     setMemory(weightsBytes, scratchBytes);
+    return weightsBytes;
   }
 
  private:
@@ -211,12 +213,14 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
 
   void runOnOperation() final {
     auto programs = getOperation().getOps<task::ProgramOp>();
-    if (!llvm::hasSingleElement(programs)) {
-      getOperation().emitError() << "task.schedule_c1: expected exactly one task.program: run lower first";
+    if (programs.empty()) {
+      getOperation().emitError() << "task.schedule_c1: expected a task.program: run lower first";
       return signalPassFailure();
     }
-    task::ProgramOp program = *programs.begin();
-    Scheduler(program, *target::findTarget(program.getTarget())).run();
+    uint64_t weightsBytes = 0;
+    for (task::ProgramOp program : programs) {
+      weightsBytes = Scheduler(program, *target::findTarget(program.getTarget())).run(weightsBytes);
+    }
   }
 };
 

@@ -84,6 +84,7 @@ class BodyLowering {
 
   /// Runs the rule of `op`. Fails with a diagnostic for an op without one.
   mlir::LogicalResult lower(mlir::Operation* op);
+  mlir::LogicalResult loadHidden(mlir::Value value) { return target_.loadHidden(*this, value); }
   mlir::LogicalResult keepResult(mlir::Value value, unsigned index) { return target_.keepResult(*this, value, index); }
   mlir::LogicalResult storeOutput(mlir::Value value, blob::SymbolKind symbol) {
     return target_.storeOutput(*this, value, symbol);

@@ -44,6 +44,7 @@ class EntryLowering {
   void addSymbols(graph::FuncOp func);
   /// True when none of the value's memory is scratch of one body.
   bool outlivesBody(const ValueState& state) const;
+  mlir::LogicalResult loadHidden(graph::FuncOp func);
   mlir::LogicalResult lowerRun(llvm::ArrayRef<mlir::Operation*> ops);
   mlir::LogicalResult lowerCall(graph::CallOp call);
   mlir::FailureOr<LoweredBody> lowerBody(graph::FuncOp callee, llvm::ArrayRef<ValueState> args);
@@ -120,7 +121,7 @@ void EntryLowering::addSymbols(graph::FuncOp func) {
   bool isBatch = entry_.kind == graph::EntryKind::kBatch;
   int64_t caches = isBatch ? entry_.rows : 1;
   if (!isHead) {
-    add(Kind::kIds, DType::kI32, {entry_.rows}, false);
+    if (entry_.part == 0) add(Kind::kIds, DType::kI32, {entry_.rows}, false);
     add(Kind::kPositions, DType::kI32, {entry_.rows}, false);
     add(Kind::kValid, DType::kI32, {1}, false);
     add(Kind::kRow0, DType::kI32, {caches}, false);
@@ -128,12 +129,9 @@ void EntryLowering::addSymbols(graph::FuncOp func) {
     if (isBatch) mask.insert(mask.begin(), entry_.rows);
     add(Kind::kMask, DType::kU8, mask, false);
   }
-  if (isHead || entry_.kind == graph::EntryKind::kPrefill) {
-    add(Kind::kHidden, DType::kF32, {entry_.rows, shape.card.embed}, !isHead);
-  }
-  if (entry_.kind != graph::EntryKind::kPrefill) {
-    add(Kind::kLogits, DType::kF32, {entry_.rows, shape.card.vocab}, true);
-  }
+  bool leaves = graph::leavesHidden(entry_);
+  if (isHead || leaves || entry_.part > 0) add(Kind::kHidden, DType::kF32, {entry_.rows, shape.card.embed}, leaves);
+  if (!leaves) add(Kind::kLogits, DType::kF32, {entry_.rows, shape.card.vocab}, true);
   if (isHead) return;
   for (int64_t row = 0; row < caches; ++row) {
     const llvm::SmallVector<int64_t> dims = {2 * shape.card.layers, shape.card.kvHeads, shape.kvRows,
@@ -168,12 +166,25 @@ bool EntryLowering::outlivesBody(const ValueState& state) const {
   return llvm::all_of(state.lanes, isKept) && (!hasPartials || isKept(state.partials));
 }
 
+/// The rows that the part before left: a body of its own, which runs first.
+mlir::LogicalResult EntryLowering::loadHidden(graph::FuncOp func) {
+  mlir::BlockArgument hidden = func.findArgument(graph::kHiddenArg);
+  if (!hidden) return func.emitOpError() << "is a part behind another and takes no hidden rows";
+  BodyLowering lowering(program_, target_, choices_, {group_, entry_.rows});
+  lowering.set(hidden, states_[hidden]);
+  if (mlir::failed(lowering.loadHidden(hidden))) return mlir::failure();
+  states_[hidden] = *lowering.find(hidden);
+  LoweredBody body;
+  body.name = lowering.finish(group_ + ".hidden", {});
+  return addCall(func, body, "hidden", [](llvm::StringRef) { return graph::WeightOp(); }, {});
+}
+
 mlir::LogicalResult EntryLowering::lowerRun(llvm::ArrayRef<mlir::Operation*> ops) {
   BodyLowering lowering(program_, target_, choices_, {group_, entry_.rows});
   for (auto& [value, state] : states_) lowering.set(value, state);
   for (mlir::Operation* op : ops) {
     if (auto ret = llvm::dyn_cast<graph::ReturnOp>(op)) {
-      auto symbol = entry_.kind == graph::EntryKind::kPrefill ? blob::SymbolKind::kHidden : blob::SymbolKind::kLogits;
+      auto symbol = graph::leavesHidden(entry_) ? blob::SymbolKind::kHidden : blob::SymbolKind::kLogits;
       if (mlir::failed(lowering.storeOutput(ret.getValues().front(), symbol))) return mlir::failure();
     } else if (mlir::failed(lowering.lower(op))) {
       return mlir::failure();
@@ -277,9 +288,10 @@ mlir::LogicalResult EntryLowering::lower(graph::FuncOp func) {
   entry_ = *graph::entryOf(func);
   group_ = (task::entryKindName(entry_.kind) + "." + llvm::Twine(entry_.rows)).str();
   states_.clear();
-  op_ = program_.entry(func.getSymName(), entry_, group_);
+  op_ = program_.entry(entry_, group_, func->getAttrOfType<mlir::StringAttr>(graph::kReasonAttr));
   addSymbols(func);
   if (mlir::failed(placeArguments(func))) return mlir::failure();
+  if (entry_.part > 0 && mlir::failed(loadHidden(func))) return mlir::failure();
   llvm::SmallVector<mlir::Operation*> run;
   for (mlir::Operation& op : func.getBody().front()) {
     auto call = llvm::dyn_cast<graph::CallOp>(op);
@@ -300,7 +312,8 @@ mlir::LogicalResult lowerModule(mlir::ModuleOp module, const Target& target, con
                                 const LoweringChoices& choices) {
   llvm::SmallVector<graph::FuncOp> entries;
   for (auto func : module.getOps<graph::FuncOp>()) {
-    if (graph::entryOf(func)) entries.push_back(func);
+    auto device = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
+    if (graph::entryOf(func) && device && device.getValue() == target.name()) entries.push_back(func);
   }
   ProgramBuilder program(module, shape);
   EntryLowering lowering(program, target, choices);

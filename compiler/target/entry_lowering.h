@@ -7,7 +7,8 @@
 
 namespace firn::target {
 
-/// Appends a task.program for all entries of `module` to it. The graph stays as it is. Fails with diagnostics.
+/// Appends a task.program for the entries of `module` that are on `target` to it. The graph stays as it is. Fails with
+/// diagnostics.
 mlir::LogicalResult lowerModule(mlir::ModuleOp module, const Target& target, const ProgramShape& shape,
                                 const LoweringChoices& choices);
 

@@ -151,10 +151,13 @@ std::string ProgramBuilder::body(llvm::StringRef name, const BodyPlan& plan) {
   return known;
 }
 
-task::EntryOp ProgramBuilder::entry(llvm::StringRef name, const graph::Entry& entry, llvm::StringRef group) {
+task::EntryOp ProgramBuilder::entry(const graph::Entry& entry, llvm::StringRef group, mlir::StringAttr reason) {
   mlir::OpBuilder builder = atEnd();
-  auto op = builder.create<task::EntryOp>(program_.getLoc(), uniqueName(name), task::entryKindName(entry.kind),
-                                          entry.rows, entry.context, group, mlir::IntegerAttr(), mlir::IntegerAttr());
+  mlir::DenseI64ArrayAttr part;
+  if (entry.parts > 1) part = builder.getDenseI64ArrayAttr({entry.part, entry.parts});
+  auto op = builder.create<task::EntryOp>(program_.getLoc(), uniqueName(graph::entryName(entry)),
+                                          task::entryKindName(entry.kind), entry.rows, entry.context, group,
+                                          mlir::IntegerAttr(), mlir::IntegerAttr(), part, reason);
   op.getBody().emplaceBlock();
   return op;
 }

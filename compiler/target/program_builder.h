@@ -100,7 +100,7 @@ class ProgramBuilder {
   /// The body with this content; made when new, named `name` (made unique).
   std::string body(llvm::StringRef name, const BodyPlan& plan);
   /// Starts an entry; symbols and calls go into it.
-  task::EntryOp entry(llvm::StringRef name, const graph::Entry& entry, llvm::StringRef group);
+  task::EntryOp entry(const graph::Entry& entry, llvm::StringRef group, mlir::StringAttr reason);
 
   /// Byte offset of the K (or V) cache of a layer.
   uint64_t cacheOffset(int64_t layer, bool isValue) const;

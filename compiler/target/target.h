@@ -35,10 +35,12 @@ struct CostModel {
 
 struct Target {
   blob::Target number;  ///< in blobs; names it too (blob/names.h)
-  DType kvType;         ///< of the cache, when the user names none
+  DType kvType;         ///< of the cache, when the user names none; with a target of another type it is f32
   uint32_t fixedLanes;  ///< the lanes it always has; 0: as many as are asked for
   /// The rates when work is split among that many lanes.
   CostModel (*costModel)(int64_t lanes);
+  /// Brings the hidden rows that an entry is given where its bodies expect the residual stream.
+  mlir::LogicalResult (*loadHidden)(BodyLowering&, mlir::Value);
   /// Puts result `index` of a body where the next body finds it.
   mlir::LogicalResult (*keepResult)(BodyLowering&, mlir::Value, unsigned index);
   /// Writes the result of an entry to a symbol, unless it is there already.

@@ -21,6 +21,7 @@ TEST(TargetsTest, AreThoseThatABlobCanName) {
 
 TEST(TargetsTest, HaveAllThatAPhaseAsks) {
   for (const Target* target : allTargets()) {
+    EXPECT_NE(target->loadHidden, nullptr) << target->name().str();
     EXPECT_NE(target->keepResult, nullptr) << target->name().str();
     EXPECT_NE(target->storeOutput, nullptr) << target->name().str();
     for (const auto& rule : target->rules) EXPECT_NE(rule.second.lower, nullptr) << rule.first().str();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "runtime/cts/device_cases.h"
@@ -42,6 +43,21 @@ TEST_P(BuffersTest, BuffersAreDistinct) {
   EXPECT_NE(*a, *b);
   std::ranges::fill(*opened->map(*a), kCanary);
   EXPECT_TRUE(std::ranges::all_of(*opened->map(*b), [](std::byte x) { return x == std::byte{0}; }));
+}
+
+TEST_P(BuffersTest, MemoryOfTheCallerIsUsedInPlace) {
+  alignas(64) std::array<std::byte, 256> memory{};
+  const Result<BufferId> buffer = opened->alloc(memory.size(), memory.data());
+  ASSERT_TRUE(buffer) << buffer.status().toString();
+  const Result<std::span<std::byte>> seen = opened->map(*buffer);
+  ASSERT_TRUE(seen) << seen.status().toString();
+  EXPECT_EQ(seen->data(), memory.data());
+  EXPECT_EQ(seen->size(), memory.size());
+  memory.back() = kCanary;
+  EXPECT_TRUE(opened->free(*buffer));
+  EXPECT_EQ(memory.back(), kCanary) << "it stays the caller's";
+  EXPECT_EQ(opened->alloc(64, memory.data() + 4).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(opened->alloc(0, memory.data()).status().code(), Code::kInvalidArgument);
 }
 
 TEST_P(BuffersTest, ZeroBytesAreRefused) { EXPECT_EQ(opened->alloc(0).status().code(), Code::kInvalidArgument); }

@@ -78,6 +78,21 @@ TEST_F(CliFailuresTest, ABlobOfAnotherDeviceIsRefused) {
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("cpu"), HasSubstr("reference")));
 }
 
+TEST_F(CliFailuresTest, APlaceIsRefusedByName) {
+  const ProgramResult result = folder.run("firn", {"run", kModel, "--prompt-ids", "1", "--place", "layers[0:77]=cpu"});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, HasSubstr("--place 'layers[0:77]=cpu': the model has layers 0 to"));
+}
+
+TEST_F(CliFailuresTest, PlacesOfABlobAreFixed) {
+  for (const std::string option : {"--prefill-device", "--decode-device", "--place"}) {
+    const std::string value = option == "--place" ? "layers=cpu" : "cpu";
+    const ProgramResult result = folder.run("firn", {"run", compiled(), "--prompt-ids", "1", option, value});
+    EXPECT_NE(result.exitCode, 0);
+    EXPECT_THAT(result.err, testing::AllOf(HasSubstr(option), HasSubstr("firn compile")));
+  }
+}
+
 TEST_F(CliFailuresTest, NoModelAndNoBlob) {
   const std::string text = folder.file("notes.txt");
   for (const std::string& bytes : {std::string(), std::string("hello"), std::string(10000, '\0'), std::string("GGUF"),

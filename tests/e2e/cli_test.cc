@@ -198,6 +198,27 @@ TEST_F(CliTest, InspectShowsAndVerifies) {
   EXPECT_EQ(firnJson({"inspect", blob})["ident"]["target"], "cpu");
 }
 
+TEST_F(CliTest, InspectShowsEachPartAndItsReason) {
+  const std::string blob = folder.file("split.firn");
+  firn({"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "2", "--place", "layers[1:]=cpu"});
+  const std::string plan = firn({"inspect", blob, "--plan"});
+  EXPECT_THAT(plan, HasSubstr("input, layer 0: target cpu has a kernel for each op here: embed"));
+  EXPECT_THAT(plan, HasSubstr("--place layers[1:]=cpu"));
+  EXPECT_THAT(plan, HasSubstr("head.1, head.16, head.64\n  cpu        output"));
+  const ordered_json entry = firnJson({"inspect", blob})["entries"][1];
+  EXPECT_EQ(entry["part"], 1);
+  EXPECT_EQ(entry["parts"], 2);
+  EXPECT_EQ(entry["target"], "cpu");
+  const std::vector<std::string> run = {"--prompt-ids", "1,2,3", "--max-tokens", "5", "--ignore-eos"};
+  const auto tokens = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), run.begin(), run.end());
+    arguments.emplace_back("--json");
+    return firnJson(arguments)["tokens"];
+  };
+  EXPECT_EQ(tokens({"run", blob}), tokens({"run", compiled()}));
+  EXPECT_EQ(tokens({"run", kModel, "--threads", "2", "--place", "layers[1:]=cpu"}), tokens({"run", compiled()}));
+}
+
 TEST_F(CliTest, ReadelfHasNothingToSay) {
   const ProgramResult result = folder.run("readelf", {"-hSsn", "-W", compiled()});
   EXPECT_EQ(result.exitCode, 0);

@@ -21,10 +21,11 @@ std::string joined(const std::vector<uint32_t>& sizes) {
 std::string keyOf(const compiler::CompileOptions& options) {
   std::ostringstream key;
   const compiler::ActivationPlanes& planes = options.activationPlanes;
-  key << options.modelPath << ' ' << options.target << ' ' << options.maxPromptTokens << ' '
-      << options.minResponseTokens << ' ' << joined(options.prefillChunks) << ' ' << joined(options.contexts) << ' '
-      << joined(options.batches) << ' ' << options.lanes << ' ' << planes.attentionInputs << planes.head
-      << planes.others << ' ' << (options.kvType ? static_cast<int>(*options.kvType) : -1);
+  key << options.modelPath << ' ' << options.target << ' ' << options.prefillTarget << ' ' << options.decodeTarget
+      << ' ' << options.places << ' ' << options.maxPromptTokens << ' ' << options.minResponseTokens << ' '
+      << joined(options.prefillChunks) << ' ' << joined(options.contexts) << ' ' << joined(options.batches) << ' '
+      << options.lanes << ' ' << planes.attentionInputs << planes.head << planes.others << ' '
+      << (options.kvType ? static_cast<int>(*options.kvType) : -1);
   return key.str();
 }
 
@@ -69,8 +70,7 @@ SessionPtr openSession(const std::string& path, const engine::ModelOptions& opti
   return need(engine::Session::create(need(engine::Model::open(path, options))));
 }
 
-SessionPtr openSession(const compiler::CompileOptions& compile, engine::ModelOptions options) {
-  options.device = compile.target;
+SessionPtr openSession(const compiler::CompileOptions& compile, const engine::ModelOptions& options) {
   return openSession(blobOf(compile), options);
 }
 

@@ -53,8 +53,8 @@ using SessionPtr = std::unique_ptr<engine::Session>;
 
 /// A new session of the blob at `path`. Throws on failure.
 SessionPtr openSession(const std::string& path, const engine::ModelOptions& options = {});
-/// Of the blob of `compile`, on the device that it is for.
-SessionPtr openSession(const compiler::CompileOptions& compile, engine::ModelOptions options = {});
+/// Of the blob of `compile`, on the devices that it is for.
+SessionPtr openSession(const compiler::CompileOptions& compile, const engine::ModelOptions& options = {});
 
 /// The logits f32[n, vocab] of every position of `ids`, appended to what the session holds, in chunks or one by one.
 std::vector<float> chunkLogits(engine::Session& session, std::span<const int32_t> ids);

@@ -1,5 +1,5 @@
 // The reference target: one task per graph op, weights as in the file, the cache in f32.
-// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64,128 kv-rows=128 head-rows=1' --graph-fold --graph-place=target=reference --task-lower=lanes=4 -o %t.mlir
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64,128 kv-rows=128 head-rows=1' --graph-fold --graph-place=target=reference --task-lower -o %t.mlir
 // RUN: FileCheck %s --input-file %t.mlir
 // RUN: grep -c 'task.body' %t.mlir | FileCheck %s --check-prefix=BODIES
 

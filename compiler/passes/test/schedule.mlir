@@ -22,6 +22,6 @@
 // CHECK: task.stream @layer.1.lane0 bytes 7168 lane 0 at 34048
 // CHECK: task.entry @prefill.64.64 "prefill" rows 64
 
-// expected-error@below {{task.schedule_c1: expected exactly one task.program: run lower first}}
+// expected-error@below {{task.schedule_c1: expected a task.program: run lower first}}
 module {
 }

@@ -159,6 +159,7 @@ const Target& cpuTarget() {
       .kvType = DType::kF16,
       .fixedLanes = 0,
       .costModel = costModel,
+      .loadHidden = loadCpuHidden,
       .keepResult = keepCpuResult,
       .storeOutput = storeCpuOutput,
       .rules =

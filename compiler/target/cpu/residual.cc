@@ -56,6 +56,17 @@ mlir::LogicalResult lowerCpuAdd(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
+mlir::LogicalResult loadCpuHidden(BodyLowering& body, mlir::Value value) {
+  ValueState* state = body.find(value);
+  for (int lane = 0; lane < body.lanes(); ++lane) {
+    Tensor& x = state->lanes[static_cast<size_t>(lane)];
+    const Tensor own = body.groupBuffer("x." + std::to_string(lane), lane, DType::kF32, x.dims);
+    body.run(lane, "cpu.copy", "hidden", {x, own});
+    x = own;
+  }
+  return mlir::success();
+}
+
 mlir::LogicalResult keepCpuResult(BodyLowering& body, mlir::Value value, unsigned) {
   ValueState* state = body.find(value);
   bool passes = state != nullptr && (state->form == Form::kSum || state->form == Form::kReplicated);

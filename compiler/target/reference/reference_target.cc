@@ -56,8 +56,7 @@ Tensor output(BodyLowering& body, mlir::Value result) {
     auto ret = llvm::dyn_cast<graph::ReturnOp>(user);
     if (!ret) continue;
     if (entry && result.hasOneUse()) {
-      bool isHidden = entry->kind == graph::EntryKind::kPrefill;
-      return denseTensor(blob::Space::kSymbol, isHidden ? "hidden" : "logits", DType::kF32, shape);
+      return denseTensor(blob::Space::kSymbol, graph::leavesHidden(*entry) ? "hidden" : "logits", DType::kF32, shape);
     }
     if (entry) continue;
     Tensor place = crossing(body, matrixIndex(ret.getValues(), result), result.getType());
@@ -80,6 +79,10 @@ mlir::LogicalResult copyTo(BodyLowering& body, mlir::Value value, const Tensor& 
   body.run(kLane, "ref.copy", "copy", {now, place});
   now = place;
   return mlir::success();
+}
+
+mlir::LogicalResult loadHidden(BodyLowering& body, mlir::Value value) {
+  return copyTo(body, value, crossing(body, 0, value.getType()));
 }
 
 mlir::LogicalResult keepResult(BodyLowering& body, mlir::Value value, unsigned index) {
@@ -283,6 +286,7 @@ const Target& referenceTarget() {
       .kvType = DType::kF32,
       .fixedLanes = 1,
       .costModel = costModel,
+      .loadHidden = loadHidden,
       .keepResult = keepResult,
       .storeOutput = storeOutput,
       .rules =

@@ -13,8 +13,9 @@ class ReferenceExecutor final : public Executor {
   uint32_t threads() const override { return 1; }
 
   void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
-    walkLanes(program, entry, values, LaneSpan{.first = 0, .end = 1}, clock == nullptr ? nullptr : clock->cells(0),
-              [] {});
+    // One thread runs all lanes, one after the other: in a blob with another target they are that one's number.
+    walkLanes(program, entry, values, LaneSpan{.first = 0, .end = program.lanes()},
+              clock == nullptr ? nullptr : clock->cells(0), [] {});
   }
 };
 
@@ -28,10 +29,6 @@ class ReferenceBackend final : public Backend {
 
   Result<std::unique_ptr<Executor>> admit(const blob::Blob& blob, const LoadOptions& options) override {
     FIRN_RETURN_IF_ERROR(checkTarget(blob, blob::Target::kReference, "reference"));
-    if (blob.ident().lanes != 1) {
-      return versionMismatch(blob.path() + ": a program of " + std::to_string(blob.ident().lanes) +
-                             " lanes, device reference runs 1");
-    }
     if (options.threads > 1) {
       return invalidArgument(std::to_string(options.threads) + " threads asked for, device reference runs on 1");
     }
