@@ -56,7 +56,7 @@ TEST(HostileTest, Records) {
              for (size_t i = 0; i < e.header().entries.count; ++i) e.entry(i).target = Target::kReference;
            }},
           {"entry 1: reserved0", [](Editor& e) { e.entry(1).reserved0 = 1; }},
-          {"entry 1: name is 3,", [](Editor& e) { e.entry(1).reason = 3; }},
+          {"entry 1: reason is 3,", [](Editor& e) { e.entry(1).reason = 3; }},
           {"entry 0: parts is 0, expected 1..65535", [](Editor& e) { e.entry(0).parts = 0; }},
           {"entry 3: parts is 2, expected 1..1", [](Editor& e) { e.entry(3).parts = 2; }},
           {"entry 0: part 1 of 1, expected part 0", [](Editor& e) { e.entry(0).part = 1; }},

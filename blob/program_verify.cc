@@ -97,9 +97,9 @@ class ProgramCheck {
     return Status::ok();
   }
 
-  Status checkName(std::string_view record, size_t index, uint32_t name) const {
+  Status checkName(std::string_view record, size_t index, uint32_t name, std::string_view field = "name") const {
     if (name < program_.strings.size() && (name == 0 || program_.strings[name - 1] == '\0')) return Status::ok();
-    return corrupt(concat(record, " ", index, ": name is ", name, ", expected the start of a string below ",
+    return corrupt(concat(record, " ", index, ": ", field, " is ", name, ", expected the start of a string below ",
                           program_.strings.size()));
   }
 
@@ -212,7 +212,8 @@ class ProgramCheck {
     for (size_t i = 0; i < program_.entries.size(); ++i) {
       const EntryRecord& entry = program_.entries[i];
       if (Status status = checkEntry(i, entry); !status.isOk()) return status.withPlace(concat("entry ", i));
-      seen.push_back(entryName(entry));
+      // The parts of one entry follow each other (part_verify.h); beside a whole one they would be a twin.
+      if (entry.part == 0) seen.push_back(entryName(entry.kind, entry.rows, entry.context));
     }
     std::ranges::sort(seen);
     if (const auto twin = std::ranges::adjacent_find(seen); twin != seen.end()) {
@@ -224,7 +225,7 @@ class ProgramCheck {
   Status checkEntry(size_t index, const EntryRecord& entry) const {
     FIRN_RETURN_IF_ERROR(checkEntryShape(entry));
     FIRN_RETURN_IF_ERROR(checkName("entry", index, entry.name));
-    FIRN_RETURN_IF_ERROR(checkName("entry", index, entry.reason));
+    FIRN_RETURN_IF_ERROR(checkName("entry", index, entry.reason, "reason"));
     const std::string name = entryName(entry);
     if (program_.string(entry.name) != name) {
       return corrupt(concat("name is ", program_.string(entry.name), ", expected ", name));

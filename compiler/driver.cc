@@ -219,7 +219,7 @@ class Compilation {
 
   bool isLast(std::string_view phase) const { return options_.stopAfter == phase; }
 
-  /// Of several targets that of the decode entries, which run most.
+  /// Of several targets that of the first part of the entries that generate.
   blob::Target ownTarget(const blob::Program& program) const {
     const auto generate = std::ranges::find(program.entries, blob::EntryKind::kGenerate, &blob::EntryRecord::kind);
     return generate != program.entries.end() ? generate->target : program.entries.front().target;

@@ -85,7 +85,7 @@ struct CompileReport {
 
 /// Compiles. On any failure no output file is left and an older file of that name is untouched (the new one is written
 /// beside it and renamed). Errors: invalid_argument for options (option and numbers named), those of the importer,
-/// unsupported for an op without a kernel on the target, cancelled, io (also when the model changes meanwhile);
+/// unsupported for an op that no target has a kernel for, cancelled, io (also when the model changes meanwhile);
 /// internal for a program that does not verify, which is a bug. `report` may be null.
 Status compile(const CompileOptions& options, CompileReport* report);
 

@@ -37,8 +37,8 @@ Status Devices::load(const std::string& name, blob::Target target, const Devices
   loaded.target = target;
   FIRN_ASSIGN_OR_RETURN(loaded.device, runtime::openDevice(name, options.deviceOptions));
   uint32_t threads = options.threads;
-  // One number for all: a device that has fewer threads takes what it has.
-  if (blob_->targets().size() > 1) threads = std::min(threads, loaded.device->query().maxThreads);
+  // One number for all: a device that has one thread only takes that.
+  if (blob_->targets().size() > 1 && loaded.device->query().maxThreads == 1) threads = std::min(threads, 1U);
   FIRN_ASSIGN_OR_RETURN(loaded.program, loaded.device->load(*blob_, {.threads = threads}));
   loaded_.push_back(std::move(loaded));
   return Status::ok();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace firn::engine {
 namespace {
@@ -11,6 +12,7 @@ constexpr uint64_t kUnreached = std::numeric_limits<uint64_t>::max();
 
 /// The last step of the cheapest cover of the first i tokens.
 struct Reached {
+  uint32_t misplaced = 0;  ///< steps of generate where prompts have a target of their own
   uint64_t cost = kUnreached;
   PlanStep step;
 };
@@ -21,10 +23,12 @@ uint64_t sumOf(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? kUnreached - 1 : std::min(sum, kUnreached - 1);
 }
 
-void relax(std::vector<Reached>& best, uint32_t from, const PlanStep& step) {
+void relax(std::vector<Reached>& best, uint32_t from, const PlanStep& step, bool isMisplaced) {
   Reached& to = best[from + step.valid];
   const uint64_t cost = sumOf(best[from].cost, std::max<uint64_t>(step.variant->cost, 1));
-  if (cost < to.cost) to = {cost, step};
+  const uint32_t misplaced = best[from].misplaced + (isMisplaced ? 1 : 0);
+  const bool isReached = to.cost != kUnreached;
+  if (!isReached || std::pair(misplaced, cost) < std::pair(to.misplaced, to.cost)) to = {misplaced, cost, step};
 }
 
 }  // namespace
@@ -48,9 +52,12 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
       const Variant* v = variants.prefillFor(chunk, row + chunk);
       if (v == nullptr) continue;
       const uint64_t cost = done + valid == tokens ? sumOf(v->cost, head) : v->cost;
-      if (cost <= maxPicoseconds || chunk == variants.chunks().front()) relax(best, done, {v, row, valid, false});
+      if (cost <= maxPicoseconds || chunk == variants.chunks().front())
+        relax(best, done, {v, row, valid, false}, false);
     }
-    if (const Variant* v = variants.generateFor(row + 1)) relax(best, done, {v, row, 1, true});
+    if (const Variant* v = variants.generateFor(row + 1)) {
+      relax(best, done, {v, row, 1, true}, variants.hasPromptTarget());
+    }
   }
   PrefillPlan plan;
   plan.picoseconds = best[tokens].cost;

@@ -164,7 +164,7 @@ class ProgramHash {
 };
 
 /// What generate.<T> computes: other ladders of the same model have the same. With several targets also where the
-/// prefills run, which are all cut alike.
+/// prefills run, which a compile cuts all alike.
 Hash128 programHash(const blob::Blob& blob) {
   ProgramHash hash;
   const bool isMixed = blob.targets().size() > 1;

@@ -61,6 +61,20 @@ uint64_t weightBytesOf(const blob::Blob& blob, const blob::BodyRecord& body) {
   return bytes;
 }
 
+/// The target of each layer in the first entry of `kind`; empty when there is none.
+std::vector<blob::Target> layerTargets(const blob::Blob& blob, blob::EntryKind kind) {
+  const auto entries = blob.entries();
+  const auto first = std::ranges::find(entries, kind, &blob::EntryRecord::kind);
+  if (first == entries.end()) return {};
+  std::vector<blob::Target> targets(blob.header().layers);
+  for (const blob::EntryRecord& part : std::span(first, first->parts)) {
+    for (const blob::CallRecord& call : blob.callsOf(part)) {
+      if (call.layer < targets.size()) targets[call.layer] = part.target;
+    }
+  }
+  return targets;
+}
+
 }  // namespace
 
 Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders& ladders) {
@@ -101,6 +115,9 @@ Result<VariantTable> VariantTable::create(const blob::Blob& blob, const Ladders&
   std::sort(table.heads_.begin(), table.heads_.end(), bySize);
   table.chunks_ = distinct(table.prefills_, &Variant::rows);
   table.batches_ = distinct(table.batchSteps_, &Variant::rows);
+
+  const auto promptTargets = layerTargets(blob, blob::EntryKind::kPrefill);
+  table.hasPromptTarget_ = !promptTargets.empty() && promptTargets != layerTargets(blob, blob::EntryKind::kGenerate);
 
   if (table.generates_.empty() || table.generates_.back().context != rows) {
     return corrupt("the blob has no entry generate." + std::to_string(rows) + " for its whole cache");

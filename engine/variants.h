@@ -53,6 +53,8 @@ class VariantTable {
   const Variant* batchFor(uint32_t sessions, uint32_t rows) const;
   /// The smallest head of at least `rows` rows, or else the largest one.
   const Variant& headFor(uint32_t rows) const;
+  /// True when prefill entries run a layer on another target than generate entries do: a prompt then belongs to them.
+  bool hasPromptTarget() const { return hasPromptTarget_; }
 
  private:
   std::vector<uint32_t> chunks_;
@@ -61,6 +63,7 @@ class VariantTable {
   std::vector<uint32_t> batches_;
   std::vector<Variant> batchSteps_;  ///< by rows, then context
   std::vector<Variant> heads_;
+  bool hasPromptTarget_ = false;
 };
 
 }  // namespace firn::engine

@@ -26,14 +26,18 @@ std::byte* weightsOf(const blob::Blob& blob) {
 
 /// Which tasks the entries for `target` run.
 std::vector<bool> tasksOfTarget(const blob::Blob& blob, blob::Target target) {
-  std::vector<bool> isOwn(blob.tasks().size());
+  // Bodies first: any number of calls may share one, and each is walked once.
+  std::vector<bool> isCalled(blob.bodies().size());
   for (const blob::EntryRecord& entry : blob.entries()) {
     if (entry.target != target) continue;
-    for (const blob::CallRecord& call : blob.callsOf(entry)) {
-      for (const blob::SegmentRecord& segment : blob.segmentsOf(blob.bodies()[call.body])) {
-        for (const blob::LaneRange& range : blob.lanesOf(segment)) {
-          std::fill_n(isOwn.begin() + range.firstTask, range.taskCount, true);
-        }
+    for (const blob::CallRecord& call : blob.callsOf(entry)) isCalled[call.body] = true;
+  }
+  std::vector<bool> isOwn(blob.tasks().size());
+  for (size_t body = 0; body < isCalled.size(); ++body) {
+    if (!isCalled[body]) continue;
+    for (const blob::SegmentRecord& segment : blob.segmentsOf(blob.bodies()[body])) {
+      for (const blob::LaneRange& range : blob.lanesOf(segment)) {
+        std::fill_n(isOwn.begin() + range.firstTask, range.taskCount, true);
       }
     }
   }

@@ -110,12 +110,16 @@ Status evalLogits(const LogitsOptions& options) {
   return writer.close();
 }
 
-/// The same model on the reference device; empty when `model` is a blob, which holds one target only.
+/// The same model on the reference device alone, whatever runs `model`; empty when that is a blob, whose targets are
+/// fixed.
 Result<std::unique_ptr<engine::Session>> openReference(const ModelChoice& model) {
   FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(model.path));
   if (blob) return std::unique_ptr<engine::Session>();
   ModelChoice choice = model;
   choice.compile.device = "reference";
+  choice.compile.prefillDevice.clear();
+  choice.compile.decodeDevice.clear();
+  choice.compile.place.clear();
   choice.compile.kvType.clear();  // f32: the oracle rounds nothing
   choice.compile.threads = 1;
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(choice));
@@ -181,7 +185,7 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   if (options.perplexity.klWindows > 0) {
     FIRN_ASSIGN_OR_RETURN(reference, openReference(options.model));
     if (reference == nullptr && options.klWindows) {
-      return invalidArgument("--kl-windows needs the model file: a blob holds one target only");
+      return invalidArgument("--kl-windows needs the model file: the targets of a blob are fixed");
     }
   }
   options.perplexity.reference = reference.get();

@@ -35,7 +35,7 @@ Status inspect(const InspectOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, blob::Blob::open(options.blob));
   const blob::DumpOptions dump{.tasks = options.tasks};
   const auto print = [](std::string_view text) { std::cout << text; };
-  if (options.plan && !options.json) {
+  if (options.plan) {
     print(blob::planText(blob));
   } else {
     (options.json ? blob::dumpJson : blob::dumpText)(blob, dump, print);
@@ -54,9 +54,11 @@ void addInspectCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("inspect", "Show what is in a blob");
   command->add_option("blob", options->blob, "A blob made by firn compile")->required();
   command->add_flag("--verify", options->verify, "Read all weights and check their hash");
-  command->add_flag("--tasks", options->tasks, "Show every task with its operands and addresses");
-  command->add_flag("--plan", options->plan, "Show only where each function runs, and why");
-  command->add_flag("--json", options->json, "Print one JSON object");
+  CLI::Option* tasks = command->add_flag("--tasks", options->tasks, "Show every task with its operands and addresses");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print one JSON object");
+  command->add_flag("--plan", options->plan, "Show only where each function runs, and why")
+      ->excludes(tasks)
+      ->excludes(json);
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }
 

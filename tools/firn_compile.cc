@@ -47,8 +47,8 @@ void describe(CLI::App& app, Request& request) {
   app.add_option("--prefill-device", options.prefillTarget, "Device that runs the prompt (default: --device)");
   app.add_option("--decode-device", options.decodeTarget, "Device that runs everything else (default: --device)");
   app.add_option("--place", options.places,
-                 "Devices of single layers and of the head: layers[0:4]=reference,head=cpu; layers[FIRST:END] without "
-                 "layer END, either number may be left out");
+                 "Devices of single layers and of the head: entries such as layers[0:4]=reference,head=cpu with commas "
+                 "between them. layers[FIRST:END] ends before layer END; either number may be left out");
   app.add_option_function<std::string>(
          "--kv-type", [&options](const std::string& name) { options.kvType = firn::blob::kvTypeFromName(name); },
          "Element type of the KV cache: " + firn::blob::kvTypeNames() +

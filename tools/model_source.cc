@@ -115,10 +115,12 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     if (choice.compile.maxPromptLen != 0 || choice.compile.minResponseLen != 0) {
       return invalidArgument("--max-prompt-len and --min-response-len are fixed in a blob; give them to firn compile");
     }
-    if (!choice.compile.prefillDevice.empty() || !choice.compile.decodeDevice.empty() ||
-        !choice.compile.place.empty()) {
-      return invalidArgument(
-          "--prefill-device, --decode-device and --place are fixed in a blob; give them to firn compile");
+    for (const auto& [option, value] :
+         {std::pair("--prefill-device", &choice.compile.prefillDevice),
+          std::pair("--decode-device", &choice.compile.decodeDevice), std::pair("--place", &choice.compile.place)}) {
+      if (!value->empty()) {
+        return invalidArgument(std::string(option) + " is fixed in a blob; give it to firn compile");
+      }
     }
     options.ladders = {choice.compile.prefillChunks, choice.compile.contexts};
     FIRN_ASSIGN_OR_RETURN(OpenModel open, openBlob(choice.path, options));

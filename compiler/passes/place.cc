@@ -145,7 +145,7 @@ class Placer {
     if (able == candidates.end()) {
       return op->emitOpError() << "graph.place_c2: " << what << "; targets that can: " << capableTargets(op);
     }
-    // Once for all chunk sizes, which have a body each.
+    // Once for a layer: its chunk sizes have a body each.
     if (warned_.insert((asked.name() + op->getName().getStringRef() + where).str()).second) {
       op->emitWarning() << "graph.place_c2: " << what << "; it runs on " << (*able)->name();
     }

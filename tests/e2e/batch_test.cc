@@ -14,10 +14,13 @@ class BatchTest : public testing::TestWithParam<golden::RecordedModel> {};
 
 TEST_P(BatchTest, EachSessionGetsTheBitsItGetsAlone) {
   constexpr std::array<uint32_t, 4> kLengths = {37, 1, 63, 120};
-  for (const char* target : {"cpu", "reference"}) {
-    auto compile = smallCompile(GetParam().model, target);
+  for (const char* places : {"layers=cpu,head=cpu", "layers=reference,head=reference", "layers[0:1]=cpu,layers[1:]=cpu",
+                             "layers[0:1]=cpu,layers[1:]=reference", "layers[0:1]=reference,head=reference"}) {
+    auto compile =
+        smallCompile(GetParam().model, std::string_view(places).starts_with("layers=reference") ? "reference" : "cpu");
+    compile.places = places;
     compile.batches = {2, 4};
-    const auto model = need(engine::Model::open(blobOf(compile), {.device = target}));
+    const auto model = need(engine::Model::open(blobOf(compile), {}));
     for (const size_t count : {2U, 3U, 4U}) {
       const auto pool = need(engine::SlotPool::create(model, static_cast<uint32_t>(count)));
       std::vector<SessionPtr> together;
@@ -40,7 +43,7 @@ TEST_P(BatchTest, EachSessionGetsTheBitsItGetsAlone) {
           expected.insert(expected.end(), logits.begin(), logits.end());
         }
         const auto logits = need(engine::Session::decodeTogether(members, ids));
-        EXPECT_EQ(differenceInBits(logits, expected), "") << target << ", " << count << " sessions, step " << step;
+        EXPECT_EQ(differenceInBits(logits, expected), "") << places << ", " << count << " sessions, step " << step;
       }
     }
   }

@@ -150,6 +150,20 @@ TEST_P(MixedTest, RowsOfAnotherPlacementAreRefused) {
   }
 }
 
+TEST_P(MixedTest, APromptRunsWhereItsDeviceIsNamed) {
+  for (const compiler::CompileOptions& compile : compiles()) {
+    const auto session = openSession(compile);
+    const bool isNamed = !compile.prefillTarget.empty();
+    EXPECT_EQ(session->model().variants().hasPromptTarget(), isNamed) << compile.places;
+    if (!isNamed) continue;
+    for (const uint32_t tokens : {1U, 15U, 17U, 100U}) {
+      for (const engine::PlanStep& step : need(session->plan(tokens)).steps) {
+        EXPECT_FALSE(step.isGenerate) << tokens << " tokens, " << compile.prefillTarget;
+      }
+    }
+  }
+}
+
 TEST_P(MixedTest, OneDeviceAloneIsRefused) {
   const std::string path = blobOf(compiles().front());
   for (const char* device : {"cpu", "reference"}) {
