@@ -8,5 +8,7 @@ namespace firn {
 
 /// Allocations of this process so far, by every thread.
 uint64_t allocationCount();
+/// The bytes that they asked for, in all.
+uint64_t allocatedBytes();
 
 }  // namespace firn

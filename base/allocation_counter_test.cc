@@ -9,12 +9,14 @@ namespace {
 
 TEST(AllocationCounterTest, Counts) {
   const uint64_t before = allocationCount();
+  const uint64_t bytesBefore = allocatedBytes();
   auto* volatile byNew = new int[100];  // volatile: the compiler may otherwise leave them out
   EXPECT_EQ(allocationCount(), before + 1);
   void* volatile byMalloc = std::malloc(100);
   EXPECT_EQ(allocationCount(), before + 2);
   void* volatile aligned = std::aligned_alloc(64, 128);
   EXPECT_EQ(allocationCount(), before + 3);
+  EXPECT_EQ(allocatedBytes(), bytesBefore + 100 * sizeof(int) + 100 + 128);
   delete[] byNew;
   std::free(byMalloc);
   std::free(aligned);

@@ -5,28 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <charconv>
-#include <cstdlib>
-#include <new>
 #include <sstream>
 
+#include "base/allocation_counter_for_test.h"
 #include "compiler/import/gguf_writer_for_test.h"
-
-namespace {
-
-// Every byte that this program asks for, so that a refusal can be held to a limit.
-std::atomic<uint64_t> allocatedBytes{0};
-
-}  // namespace
-
-void* operator new(size_t bytes) {
-  allocatedBytes += bytes;
-  if (void* memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace firn::import {
 namespace {
@@ -65,9 +48,9 @@ std::string hexOf(std::string_view text) {
 
 /// The refusal of `file`, within 64 MiB; "accepted" if there is none. The time limit of the tests holds it to an end.
 std::string refusal(const ByteVector& file) {
-  const uint64_t before = allocatedBytes;
+  const uint64_t before = allocatedBytes();
   const Result<GgufFile> result = GgufFile::fromMemory(file, "case.gguf");
-  EXPECT_LT(allocatedBytes - before, 64ULL << 20);
+  EXPECT_LT(allocatedBytes() - before, 64ULL << 20);
   if (result.isOk()) return "accepted";
   EXPECT_THAT(result.status().message(), HasSubstr("case.gguf: "));
   return result.status().toString();
@@ -108,14 +91,14 @@ TEST(GgufHeaderTest, EveryPrefixIsTruncated) {
 }
 
 TEST(GgufCountsTest, AbsurdClaimsAreRefusedBeforeAnythingIsAllocated) {
-  const uint64_t before = allocatedBytes;
+  const uint64_t before = allocatedBytes();
   EXPECT_THAT(refusal("4747554603000000 ff*8 00*8"), HasSubstr("tensors"));
   EXPECT_THAT(refusal("4747554603 00*10 10 00*8"), HasSubstr("tensors"));
   EXPECT_THAT(refusal("4747554603 00*18 10"), HasSubstr("keys"));
   EXPECT_THAT(refusal("474755460300000001 00*15"), HasSubstr("truncated"));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 ff*8 616263"), HasSubstr("truncated"));
   EXPECT_THAT(refusal("4747554603 00*11 01 00*7 f8 ff*7 616263"), HasSubstr("truncated"));
-  EXPECT_LT(allocatedBytes - before, 1ULL << 20);
+  EXPECT_LT(allocatedBytes() - before, 1ULL << 20);
 }
 
 TEST(GgufCountsTest, LengthsThatWrapAreRefused) {
