@@ -71,16 +71,16 @@ Result<runtime::BufferId> Devices::alloc(uint64_t bytes) {
       free(buffer);
       return shared.status();
     }
-    loaded.buffers.emplace_back(buffer, *shared);
+    loaded.buffers.push_back({.first = buffer, .own = *shared});
   }
   return buffer;
 }
 
 void Devices::free(runtime::BufferId buffer) {
   for (Loaded& loaded : std::span(loaded_).subspan(1)) {
-    const auto shared = std::ranges::find(loaded.buffers, buffer, [](const auto& pair) { return pair.first; });
+    const auto shared = std::ranges::find(loaded.buffers, buffer, &SharedBuffer::first);
     if (shared == loaded.buffers.end()) continue;
-    static_cast<void>(loaded.device->free(shared->second));
+    static_cast<void>(loaded.device->free(shared->own));
     loaded.buffers.erase(shared);
   }
   // A device that fails to free has been closed, and then it has freed everything.
@@ -98,9 +98,8 @@ Status Devices::run(uint32_t entry, const runtime::Bindings& bindings) {
     Loaded& loaded = loadedFor(blob_->entries()[part].target);
     runtime::Bindings own = bindings;
     for (runtime::SymbolBinding& binding : own) {
-      const auto shared =
-          std::ranges::find(loaded.buffers, binding.buffer, [](const auto& pair) { return pair.first; });
-      if (shared != loaded.buffers.end()) binding.buffer = shared->second;
+      const auto shared = std::ranges::find(loaded.buffers, binding.buffer, &SharedBuffer::first);
+      if (shared != loaded.buffers.end()) binding.buffer = shared->own;
     }
     FIRN_RETURN_IF_ERROR(loaded.device->bind(loaded.program, part, own));
     FIRN_RETURN_IF_ERROR(loaded.device->submit(loaded.program, part));

@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -17,8 +16,8 @@
 namespace firn::engine {
 
 struct DevicesOptions {
-  std::string device =
-      {};  ///< name for runtime::openDevice, to run everything; empty: those named like the blob's targets
+  /// Name for runtime::openDevice, to run everything; empty: those named like the blob's targets.
+  std::string device = {};
   uint32_t threads = 0;  ///< 0: as many as lanes and CPUs allow; of several devices each has at most its own
   runtime::DeviceOptions deviceOptions = {};  ///< of the first device
 };
@@ -49,11 +48,16 @@ class Devices {
   size_t count() const { return loaded_.size(); }
 
  private:
+  /// A buffer as the first device and another one know it.
+  struct SharedBuffer {
+    runtime::BufferId first{};
+    runtime::BufferId own{};
+  };
   struct Loaded {
     std::unique_ptr<runtime::Device> device;
     runtime::ProgramId program{};
     blob::Target target{};
-    std::vector<std::pair<runtime::BufferId, runtime::BufferId>> buffers;  ///< of the first device, and its own
+    std::vector<SharedBuffer> buffers;  ///< none on the first device
   };
   Status load(const std::string& name, blob::Target target, const DevicesOptions& options);
   Loaded& loadedFor(blob::Target target);

@@ -12,7 +12,7 @@ constexpr uint64_t kUnreached = std::numeric_limits<uint64_t>::max();
 
 /// The last step of the cheapest cover of the first i tokens.
 struct Reached {
-  uint32_t misplaced = 0;  ///< steps of generate where prompts have a target of their own
+  uint32_t misplaced = UINT32_MAX;  ///< steps of generate where prompts have a target of their own
   uint64_t cost = kUnreached;
   PlanStep step;
 };
@@ -27,8 +27,7 @@ void relax(std::vector<Reached>& best, uint32_t from, const PlanStep& step, bool
   Reached& to = best[from + step.valid];
   const uint64_t cost = sumOf(best[from].cost, std::max<uint64_t>(step.variant->cost, 1));
   const uint32_t misplaced = best[from].misplaced + (isMisplaced ? 1 : 0);
-  const bool isReached = to.cost != kUnreached;
-  if (!isReached || std::pair(misplaced, cost) < std::pair(to.misplaced, to.cost)) to = {misplaced, cost, step};
+  if (std::pair(misplaced, cost) < std::pair(to.misplaced, to.cost)) to = {misplaced, cost, step};
 }
 
 }  // namespace
@@ -42,7 +41,7 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
   }
   const uint64_t head = variants.heads().front().cost;
   std::vector<Reached> best(tokens + 1);
-  best[0].cost = 0;
+  best[0] = {.misplaced = 0, .cost = 0, .step = {}};
   for (uint32_t done = 0; done < tokens; ++done) {
     const uint32_t row = row0 + done;
     for (const uint32_t chunk : variants.chunks()) {
@@ -52,8 +51,8 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
       const Variant* v = variants.prefillFor(chunk, row + chunk);
       if (v == nullptr) continue;
       const uint64_t cost = done + valid == tokens ? sumOf(v->cost, head) : v->cost;
-      if (cost <= maxPicoseconds || chunk == variants.chunks().front())
-        relax(best, done, {v, row, valid, false}, false);
+      if (cost > maxPicoseconds && chunk != variants.chunks().front()) continue;
+      relax(best, done, {v, row, valid, false}, false);
     }
     if (const Variant* v = variants.generateFor(row + 1)) {
       relax(best, done, {v, row, 1, true}, variants.hasPromptTarget());

@@ -59,21 +59,16 @@ Scheduler::~Scheduler() {
 
 Status Scheduler::checkRequest(const Request& request) const {
   const ModelLimits& limits = model_->limits();
-  if (request.prompt.empty()) return invalidArgument("the prompt has no tokens: give at least one");
   if (!request.next) return invalidArgument("the request has no function that chooses tokens");
   if (request.maxTokens == 0) return invalidArgument("the request is for no token; ask for at least one");
   if (request.answers == 0 || request.answers > kMaxAnswers) {
     return invalidArgument(concat("the request is for ", request.answers, " answers, expected 1 to ", kMaxAnswers));
   }
-  if (request.prompt.size() > limits.maxPromptTokens) {
-    return outOfRange(concat("the prompt has ", request.prompt.size(), " tokens, the limit is ", limits.maxPromptTokens,
-                             " (max_prompt_len): shorten it or compile with a larger --max-prompt-len"));
-  }
   if (request.topK > limits.vocab) {
     return outOfRange(concat("the request is for the best ", request.topK, " tokens, the vocabulary has ", limits.vocab,
                              ": lower topK, or take all from NextTokenInput::logits"));
   }
-  return checkIds(request.prompt, limits.vocab);
+  return checkPrompt(request.prompt, 0, limits);
 }
 
 Result<Ticket> Scheduler::submit(Request request) {

@@ -166,7 +166,6 @@ class Session {
   Result<std::span<const float>> append(std::span<const int32_t> ids, const Progress& progress);
   /// Rows of the store behind the first `cached` ones, where they are more. Returns how many tokens are there then.
   uint32_t restore(std::span<const int32_t> ids, uint32_t cached, PrefixStore& prefixes);
-  Status checkPrompt(std::span<const int32_t> ids, uint32_t past) const;
   /// runStep, with its time.
   Status runChunk(const PlanStep& step, std::span<const int32_t> ids);
   /// The logits of the last token of a prompt, which `step` appended.

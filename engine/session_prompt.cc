@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/concat.h"
 #include "engine/prefix_store.h"
 #include "engine/session.h"
 #include "engine/token_ids.h"
@@ -13,16 +12,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
-
-Status Session::checkPrompt(std::span<const int32_t> ids, uint32_t past) const {
-  if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
-  const uint32_t limit = model_->limits().maxPromptTokens;
-  if (ids.size() > limit || past > limit - ids.size()) {
-    return outOfRange(concat("the prompt has ", past + ids.size(), " tokens, the limit is ", limit,
-                             " (max_prompt_len): shorten it or compile with a larger --max-prompt-len"));
-  }
-  return checkIds(ids, model_->limits().vocab);
-}
 
 Result<PrefillPlan> Session::plan(uint32_t tokens) const {
   return planPrefill(model_->variants(), position_, tokens, model_->limits().kvRows);
@@ -38,7 +27,7 @@ uint32_t Session::restore(std::span<const int32_t> ids, uint32_t cached, PrefixS
 }
 
 Result<uint32_t> Session::reuse(std::span<const int32_t> ids, PrefixStore* prefixes) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0));
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, 0, model_->limits()));
   if (prefixes != nullptr && &prefixes->model() != model_.get()) {
     return invalidArgument("the prefix store is of another model than the session");
   }
@@ -62,7 +51,7 @@ Result<Session::Prompted> Session::prompt(std::span<const int32_t> ids, const Pr
 }
 
 Result<std::span<const float>> Session::prefill(std::span<const int32_t> ids, const Progress& progress) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_, model_->limits()));
   times_ = {};
   preparePages(position_ + static_cast<uint32_t>(ids.size()));
   return append(ids, progress);
@@ -84,7 +73,7 @@ Result<std::span<const float>> Session::append(std::span<const int32_t> ids, con
 }
 
 Result<Session::Chunk> Session::appendChunk(std::span<const int32_t> ids, uint64_t maxPicoseconds) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_, model_->limits()));
   const auto start = Clock::now();
   const auto count = static_cast<uint32_t>(ids.size());
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan,
@@ -114,7 +103,7 @@ Result<std::span<const float>> Session::lastLogits(const PlanStep& step) {
 }
 
 Status Session::evaluate(std::span<const int32_t> ids, const LogitsSink& sink) {
-  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_));
+  FIRN_RETURN_IF_ERROR(checkPrompt(ids, position_, model_->limits()));
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, this->plan(static_cast<uint32_t>(ids.size())));
   preparePages(position_ + static_cast<uint32_t>(ids.size()));
   const uint32_t start = position_;

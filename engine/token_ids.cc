@@ -17,4 +17,14 @@ Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
       concat("token ", lacking - ids.begin(), " has id ", *lacking, "; the vocabulary has ids 0 to ", vocab - 1));
 }
 
+Status checkPrompt(std::span<const int32_t> ids, uint32_t past, const ModelLimits& limits) {
+  if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
+  const uint32_t limit = limits.maxPromptTokens;
+  if (ids.size() > limit || past > limit - ids.size()) {
+    return outOfRange(concat("the prompt has ", past + ids.size(), " tokens, the limit is ", limit,
+                             " (max_prompt_len): shorten it or compile with a larger --max-prompt-len"));
+  }
+  return checkIds(ids, limits.vocab);
+}
+
 }  // namespace firn::engine

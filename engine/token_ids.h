@@ -1,10 +1,11 @@
-// Questions about lists of token ids.
+// Questions about lists of token ids, prompts above all.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "base/status.h"
+#include "engine/model.h"
 
 namespace firn::engine {
 
@@ -15,5 +16,9 @@ inline bool isInVocabulary(int32_t id, uint32_t vocab) { return id >= 0 && stati
 
 /// out_of_range names the first id that a vocabulary of `vocab` ids lacks, and where it stands.
 Status checkIds(std::span<const int32_t> ids, uint32_t vocab);
+
+/// Whether `ids` can be a prompt behind `past` tokens: invalid_argument for none, out_of_range for more than
+/// maxPromptTokens in all, and what checkIds says.
+Status checkPrompt(std::span<const int32_t> ids, uint32_t past, const ModelLimits& limits);
 
 }  // namespace firn::engine
