@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/joined.h"
 #include "blob/extent.h"
 
 namespace firn::blob {
@@ -16,9 +17,7 @@ constexpr std::array<DType, 3> kKvTypes = {DType::kF16, DType::kI8, DType::kF32}
 bool isKvType(DType type) { return std::ranges::find(kKvTypes, type) != kKvTypes.end(); }
 
 std::string kvTypeNames() {
-  std::string names;
-  for (const DType type : kKvTypes) names.append(names.empty() ? "" : ", ").append(dtypeInfo(type)->name);
-  return names;
+  return joined(kKvTypes, ", ", [](DType type) { return dtypeInfo(type)->name; });
 }
 
 std::optional<DType> kvTypeFromName(std::string_view name) {

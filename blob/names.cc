@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/concat.h"
+#include "base/joined.h"
 
 namespace firn::blob {
 
@@ -32,17 +33,9 @@ std::optional<Target> targetFromName(std::string_view name) {
   return std::nullopt;
 }
 
-std::string targetNames() {
-  std::string names;
-  for (const NamedTarget& known : kTargets) names += concat(names.empty() ? "" : ", ", known.name);
-  return names;
-}
+std::string targetNames() { return joined(kTargets, ", ", &NamedTarget::name); }
 
-std::string targetNames(std::span<const Target> targets) {
-  std::string names;
-  for (const Target target : targets) names += concat(names.empty() ? "" : " and ", targetName(target));
-  return names;
-}
+std::string targetNames(std::span<const Target> targets) { return joined(targets, " and ", targetName); }
 
 std::string_view entryKindName(EntryKind kind) {
   switch (kind) {

@@ -1,6 +1,6 @@
 #include "blob/split_rule.h"
 
-#include "base/concat.h"
+#include "base/joined.h"
 
 namespace firn::blob {
 
@@ -30,10 +30,6 @@ std::optional<SplitRule> splitRuleFromName(std::string_view name) {
   return std::nullopt;
 }
 
-std::string splitRuleNames() {
-  std::string names;
-  for (const NamedRule& known : kRules) names += concat(names.empty() ? "" : ", ", known.name);
-  return names;
-}
+std::string splitRuleNames() { return joined(kRules, ", ", &NamedRule::name); }
 
 }  // namespace firn::blob

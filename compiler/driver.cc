@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/concat.h"
+#include "base/joined.h"
 #include "blob/kv_part.h"
 #include "blob/names.h"
 #include "blob/writer.h"
@@ -39,9 +40,8 @@ Status checkOptions(const CompileOptions& options) {
   }
   FIRN_RETURN_IF_ERROR(parsePlaces(options.places).status());
   if (!options.stopAfter.empty() && std::ranges::find(kPhases, options.stopAfter) == std::end(kPhases)) {
-    std::string names;
-    for (std::string_view phase : kPhases) names += concat(names.empty() ? "" : ", ", phase);
-    return invalidArgument(concat("--stop-after is '", options.stopAfter, "', expected one of ", names));
+    return invalidArgument(
+        concat("--stop-after is '", options.stopAfter, "', expected one of ", joined(kPhases, ", ")));
   }
   if (options.kvType && !blob::isKvType(*options.kvType)) {
     return invalidArgument(concat("the KV type is none of ", blob::kvTypeNames()));

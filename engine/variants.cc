@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/concat.h"
+#include "base/joined.h"
 #include "blob/task_op.h"
 
 namespace firn::engine {
@@ -14,18 +15,12 @@ bool allowed(const std::vector<uint32_t>& ladder, uint32_t size) {
   return ladder.empty() || std::find(ladder.begin(), ladder.end(), size) != ladder.end();
 }
 
-std::string listed(const std::vector<uint32_t>& sizes) {
-  std::string text;
-  for (const uint32_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return text;
-}
-
 /// Every size that the caller named must exist in the blob.
 Status checkNamed(const std::vector<uint32_t>& named, const std::vector<uint32_t>& existing, const char* what) {
   for (const uint32_t size : named) {
     if (std::find(existing.begin(), existing.end(), size) == existing.end()) {
       return invalidArgument("the blob has no " + std::string(what) + " of " + std::to_string(size) + "; it has " +
-                             listed(existing) + ". Choose among these or compile again");
+                             joined(existing, ", ") + ". Choose among these or compile again");
     }
   }
   return Status::ok();

@@ -9,11 +9,11 @@
 
 #include "base/atomic_file.h"
 #include "base/dtype.h"
+#include "base/joined.h"
 #include "base/quote.h"
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "tools/counted.h"
-#include "tools/joined.h"
 
 namespace firn::tools {
 namespace {
@@ -95,8 +95,8 @@ std::string cacheEntryLine(const CacheEntry& entry, int64_t now) {
   if (!entry.isWhole) return line + "(" + entry.flaw + ")";
   return line + printableText(entry.model) + ", " + entry.device + ", " + counted(entry.threads, "thread") +
          ", prompt " + std::to_string(entry.maxPromptTokens) + " + response " +
-         std::to_string(entry.minResponseTokens) + " tokens, contexts " + joined(entry.contexts) + ", batch " +
-         (entry.batches.empty() ? "none" : joined(entry.batches)) + ", KV " + entry.kvType + " " +
+         std::to_string(entry.minResponseTokens) + " tokens, contexts " + joined(entry.contexts, ",") + ", batch " +
+         (entry.batches.empty() ? "none" : joined(entry.batches, ",")) + ", KV " + entry.kvType + " " +
          megabytes(entry.kvBytes);
 }
 

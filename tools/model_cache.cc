@@ -13,11 +13,11 @@
 #include "base/cpus.h"
 #include "base/file_state.h"
 #include "base/hash.h"
+#include "base/joined.h"
 #include "compiler/compiler_id.h"
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/import.h"
 #include "tools/child_process.h"
-#include "tools/joined.h"
 #include "tools/output_file.h"
 
 namespace firn::tools {
@@ -60,9 +60,9 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
                                 choice.maxPromptLen,
                                 choice.minResponseLen,
                                 choice.kvType,
-                                joined(choice.prefillChunks),
-                                joined(choice.contexts),
-                                joined(choice.batches),
+                                joined(choice.prefillChunks, ","),
+                                joined(choice.contexts, ","),
+                                joined(choice.batches, ","),
                                 lanesOf(choice),
                                 compiler::compilerId()};
   const std::string text = parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -84,9 +84,9 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   add("--max-prompt-len", std::to_string(choice.maxPromptLen));
   add("--min-response-len", std::to_string(choice.minResponseLen));
   add("--kv-type", choice.kvType);
-  add("--prefill-chunks", joined(choice.prefillChunks));
-  add("--contexts", joined(choice.contexts));
-  add("--batch", joined(choice.batches));
+  add("--prefill-chunks", joined(choice.prefillChunks, ","));
+  add("--contexts", joined(choice.contexts, ","));
+  add("--batch", joined(choice.batches, ","));
   return arguments;
 }
 
@@ -181,8 +181,10 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
   if (error) return ioError("cannot remove " + path + ", where the compiled model belongs: " + error.message());
   FIRN_ASSIGN_OR_RETURN(const std::string program, siblingProgram("firn-compile"));
   const Status compiled = runProcess(program, compileArguments(modelPath, path, choice));
-  removeAbandonedTemporaries(folder);  // of this compile too, if it was killed
-  FIRN_RETURN_IF_ERROR(compiled);
+  if (!compiled.isOk()) {
+    removeAbandonedTemporaries(folder);  // of this compile too, if it was killed
+    return compiled;
+  }
   FIRN_RETURN_IF_ERROR(trimCache(path));
   return CachedBlob{path, true};
 }

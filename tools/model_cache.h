@@ -46,8 +46,7 @@ struct CacheFile {
 /// The blob of GGUF `modelPath` for `choice`: found in the cache, or compiled into it by firn-compile, which shows its
 /// progress on standard error. The key holds everything that matters: real path, size, time of change, header and
 /// metadata of the model, every choice, lanes, target and the compiler's id. Two processes that miss at once both
-/// compile; the last rename wins. `check`
-/// is called before a compile, which does not begin when it fails.
+/// compile; the last rename wins. `check` is called before a compile, which does not begin when it fails.
 Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice,
                               const std::function<Status()>& check = {});
 

@@ -8,14 +8,13 @@
 #include "base/align.h"
 #include "base/cpus.h"
 #include "base/mapped_file.h"
-#include "base/quote.h"
 #include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
 #include "compiler/ladders.h"
 #include "tools/counted.h"
-#include "tools/kv_type_option.h"
+#include "tools/name_options.h"
 #include "tools/number_option.h"
 
 namespace firn::tools {
@@ -64,16 +63,12 @@ PlannedLimits plannedLimits(const CompileChoice& choice) {
 
 void ModelChoice::addTo(CLI::App& command) {
   command.add_option("model", path, "A GGUF model, or a blob made by firn compile")->required();
-  const auto isDevice = [](const std::string& name) {
-    return blob::targetFromName(name) ? std::string()
-                                      : "found " + firn::quoted(name) + ", expected one of: " + blob::targetNames();
-  };
   command.add_option("--device", compile.device, blob::targetNames() + " (default: a blob's own, or cpu)")
-      ->check(isDevice);
+      ->check(deviceCheck());
   command.add_option("--prefill-device", compile.prefillDevice, "Device that runs the prompt (for a GGUF)")
-      ->check(isDevice);
+      ->check(deviceCheck());
   command.add_option("--decode-device", compile.decodeDevice, "Device that runs everything else (for a GGUF)")
-      ->check(isDevice);
+      ->check(deviceCheck());
   command.add_option("--place", compile.place,
                      "Devices of single layers, as layers[0:4]=reference,head=cpu (for a GGUF)");
   constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/joined.h"
 #include "base/quote.h"
 #include "base/status.h"
 #include "tools/command.h"
@@ -15,9 +16,7 @@ namespace firn::tools {
 namespace {
 
 std::string namesOf(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands({})) names += (names.empty() ? "" : ", ") + command->get_name();
-  return names;
+  return joined(app.get_subcommands({}), ", ", [](const CLI::App* command) { return command->get_name(); });
 }
 
 const CLI::App* subcommandOf(const CLI::App& app, std::string_view name) {

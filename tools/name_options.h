@@ -1,0 +1,28 @@
+// Options whose values are names of a fixed list; firn and firn-compile take the same ones.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/quote.h"
+#include "blob/kv_part.h"
+#include "blob/names.h"
+
+namespace firn::tools {
+
+/// Refuses a value that `fromName` does not know, with the `names` that it does.
+template <typename FromName>
+CLI::Validator nameCheck(FromName fromName, std::string names) {
+  return CLI::Validator(
+      [fromName, names = std::move(names)](const std::string& name) {
+        return fromName(name) ? std::string() : "found " + firn::quoted(name) + ", expected one of: " + names;
+      },
+      "");
+}
+
+inline CLI::Validator deviceCheck() { return nameCheck(blob::targetFromName, blob::targetNames()); }
+inline CLI::Validator kvTypeCheck() { return nameCheck(blob::kvTypeFromName, blob::kvTypeNames()); }
+
+}  // namespace firn::tools
