@@ -36,7 +36,7 @@ TEST_P(GoldenGreedyTest, ReferenceDevice) {
 TEST_P(GoldenGreedyTest, Cpu) {
   const auto compile = smallCompile(GetParam().model);
   const import::ModelSpec model = need(import::importModel(compile.modelPath));
-  const ModelBound bound = boundOfModel(model, answer.ids, compile.activationPlanes);
+  const ModelBound bound = boundOfModel(model, answer.ids, {.planes = compile.activationPlanes});
   checkSteps(*openSession(compile), 2 * bound.largest);  // both of two tokens may move
 }
 

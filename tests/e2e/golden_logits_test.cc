@@ -27,7 +27,7 @@ TEST_P(GoldenLogitsTest, ReferenceDevice) {
 TEST_P(GoldenLogitsTest, Cpu) {
   const auto compile = smallCompile(GetParam().model);
   const import::ModelSpec model = need(import::importModel(compile.modelPath));
-  const ModelBound bound = boundOfModel(model, answer.ids, compile.activationPlanes);
+  const ModelBound bound = boundOfModel(model, answer.ids, {.planes = compile.activationPlanes});
   const auto session = openSession(compile);
   const std::vector<float> chunks = chunkLogits(*session, answer.ids);
   const float largest = golden::largestDifference(chunks, answer.logits);

@@ -1,12 +1,16 @@
-// How far a model's logits move when every value that the cpu target rounds is off by as much as that rounding allows:
+// How far a model's logits move when every value that a target rounds is off by as much as that rounding allows:
 // the bound of a whole model in docs/arithmetic.md.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/dtype.h"
 #include "compiler/driver.h"
+#include "compiler/import/even_norms.h"
 #include "compiler/import/model_spec.h"
 
 namespace firn::e2e {
@@ -18,12 +22,21 @@ struct ModelBound {
   double rmsAtLeast = 0;  ///< and at least this
 };
 
+/// What a program rounds.
+struct Roundings {
+  std::optional<compiler::ActivationPlanes> planes;  ///< of inputs of quantized matrices; nullopt: they are fp32
+  DType kvType = DType::kF16;                        ///< f16 or i8
+};
+
 /// Runs `ids` through `model` with fp32 reference kernels, exactly and a few times with random errors: each input of a
-/// quantized matrix gets an error drawn evenly from the interval that its group of 32 allows with `planes`, each key
-/// and value one of rounding to fp16. The bounds are the largest differences seen, widened by the factors below and by
-/// kRecordedTolerance.
-ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids,
-                        const compiler::ActivationPlanes& planes);
+/// quantized matrix gets an error drawn evenly from the interval that its group of 32 allows with the planes, each key
+/// and value one of rounding to the type of the cache. The bounds are the largest differences seen, widened by the
+/// factors below and by kRecordedTolerance.
+ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids, const Roundings& roundings);
+
+/// The layers of `model` with the norms of heads that a compile for a cache of i8 gives them. `norms` holds their
+/// weights and must outlive the result.
+import::ModelSpec withEvenNorms(import::ModelSpec model, std::deque<import::HeadNorms>& norms);
 
 /// The real errors are one more draw: the largest of tens of thousands of logits varies by half from draw to draw, the
 /// rms by a few per cent.

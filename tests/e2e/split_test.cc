@@ -111,7 +111,8 @@ class MixedTest : public SplitTest {
 TEST_P(MixedTest, IsWithinTheBoundOfTheCpu) {
   const golden::RecordedAnswer answer = golden::recordedAnswer(GetParam());
   const compiler::CompileOptions whole = smallCompile(GetParam().model);
-  const ModelBound bound = boundOfModel(need(import::importModel(whole.modelPath)), answer.ids, whole.activationPlanes);
+  const ModelBound bound =
+      boundOfModel(need(import::importModel(whole.modelPath)), answer.ids, {.planes = whole.activationPlanes});
   for (const compiler::CompileOptions& compile : compiles()) {
     const std::string what = compile.places + " " + compile.prefillTarget + " " + compile.decodeTarget;
     const auto session = openSession(compile);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -65,6 +66,12 @@ reference::ConstHeads asConst(const reference::Heads& heads) {
   return {heads.data, heads.rows, heads.heads, heads.headDim, heads.rowStride, heads.headStride};
 }
 
+/// Rows [n, heads, headDim] into the rows of `cache` from `row0` on.
+void writeRows(const std::vector<float>& rows, const reference::Heads& cache, uint64_t row0) {
+  const auto in = headsView<reference::ConstHeads>(rows, cache.heads, cache.headDim);
+  reference::stateWrite({.in = in, .cache = reference::cacheOf(cache), .row0 = row0, .valid = in.rows});
+}
+
 /// Turns the pairs of one head's key by `positions`; a magnitude stays inside.
 void turn(std::span<float> key, const import::RopeSpec& rope, double positions) {
   const bool isInterleaved = rope.pairing == import::RopePairing::kInterleaved;
@@ -82,8 +89,12 @@ void turn(std::span<float> key, const import::RopeSpec& rope, double positions) 
 }  // namespace
 
 struct ReferenceModel::Chunk {
-  std::vector<int32_t> positions;
+  Chunk(uint64_t first, uint64_t rows) : positions(rows) {
+    std::iota(positions.begin(), positions.end(), static_cast<int32_t>(first));
+  }
   uint64_t rows() const { return positions.size(); }
+
+  std::vector<int32_t> positions;
 };
 
 ReferenceModel::ReferenceModel(const import::ModelSpec& model, uint64_t cacheRows, Rounding* rounding)
@@ -149,19 +160,13 @@ void ReferenceModel::attentionBlock(const import::LayerSpec& layer, uint64_t ind
   placeHeads(layer, layer.qNorm, q, chunk);
   placeHeads(layer, layer.kNorm, k, chunk);
   if (rounding_ != nullptr) {
-    rounding_->cacheRows(k);
-    rounding_->cacheRows(v);
+    roundKeys(layer, chunk, k);
+    rounding_->cacheRows(v, model_.headDim);
   }
   const reference::Heads keys = cache(index, 0);
   const reference::Heads values = cache(index, 1);
-  const auto append = [&](const std::vector<float>& rows, const reference::Heads& to) {
-    reference::stateWrite({.in = headsView<reference::ConstHeads>(rows, model_.kvHeads, model_.headDim),
-                           .cache = reference::cacheOf(to),
-                           .row0 = past_,
-                           .valid = chunk.rows()});
-  };
-  append(k, keys);
-  append(v, values);
+  writeRows(k, keys, past_);
+  writeRows(v, values, past_);
   std::vector<float> mixed(q.size());
   reference::attention({.query = headsView<reference::ConstHeads>(q, model_.heads, model_.headDim),
                         .keys = asConst(keys),
@@ -188,29 +193,50 @@ void ReferenceModel::feedForwardBlock(const import::LayerSpec& layer, const Chun
   addTo(x, project(layer.down, gate, chunk.rows()), layer.postFfnNorm, chunk.rows());
 }
 
+void ReferenceModel::roundKeys(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& keys) const {
+  if (!rounding_->keysWithoutBias() || !layer.k.bias || layer.kNorm) {
+    rounding_->cacheRows(keys, model_.headDim);
+    return;
+  }
+  std::vector<float> bias = project(layer.k, std::vector<float>(chunk.rows() * model_.embed), chunk.rows());
+  placeHeads(layer, std::nullopt, bias, chunk);
+  std::transform(keys.begin(), keys.end(), bias.begin(), keys.begin(), std::minus<>());
+  rounding_->cacheRows(keys, model_.headDim);
+  std::transform(keys.begin(), keys.end(), bias.begin(), keys.begin(), std::plus<>());
+}
+
+void ReferenceModel::turnKeys(const import::LayerSpec& layer, uint64_t index, uint64_t first, uint64_t dropped) {
+  const Chunk moved(first, past_ - first);
+  const reference::Heads rows = cache(index, 0);
+  std::vector<float> keys;
+  for (uint64_t at = first; at < past_; ++at) {
+    for (uint64_t head = 0; head < rows.heads; ++head) {
+      const float* row = rows.data + head * rows.headStride + at * rows.rowStride;
+      keys.insert(keys.end(), row, row + rows.headDim);
+      turn(std::span(keys).last(rows.headDim), ropeOf(layer), -static_cast<double>(dropped));
+    }
+  }
+  if (rounding_ != nullptr) roundKeys(layer, moved, keys);
+  writeRows(keys, rows, first);
+}
+
 void ReferenceModel::truncate(uint64_t first, uint64_t last) {
-  const auto dropped = static_cast<double>(last - first);
   for (uint64_t i = 0; i < model_.layers.size(); ++i) {
     for (const uint64_t keyOrValue : {0, 1}) {
       const reference::Heads rows = cache(i, keyOrValue);
       for (uint64_t head = 0; head < rows.heads; ++head) {
         const auto row = [&](uint64_t index) { return rows.data + head * rows.headStride + index * rows.rowStride; };
         std::copy(row(last), row(past_), row(first));
-        for (uint64_t at = first; keyOrValue == 0 && at < past_ - (last - first); ++at) {
-          const std::span<float> key(row(at), rows.headDim);
-          turn(key, ropeOf(model_.layers[i]), -dropped);
-          if (rounding_ != nullptr) rounding_->cacheRows(key);
-        }
       }
     }
   }
   past_ -= last - first;
+  for (uint64_t i = 0; i < model_.layers.size(); ++i) turnKeys(model_.layers[i], i, first, last - first);
   std::fill_n(mask_.begin() + static_cast<int64_t>(past_), last - first, uint8_t{0});
 }
 
 std::vector<float> ReferenceModel::run(std::span<const int32_t> ids) {
-  Chunk chunk{.positions = std::vector<int32_t>(ids.size())};
-  std::iota(chunk.positions.begin(), chunk.positions.end(), static_cast<int32_t>(past_));
+  const Chunk chunk(past_, ids.size());
   std::fill_n(mask_.begin() + static_cast<int64_t>(past_), ids.size(), uint8_t{1});
   std::vector<float> x(ids.size() * model_.embed);
   reference::embed({.ids = ids.data(), .table = weightView(model_.embedding), .out = matrix(x, ids.size())});

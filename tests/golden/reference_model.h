@@ -23,8 +23,11 @@ class Rounding {
   /// `values` [m, columns] are about to be multiplied by matrices of type `weights`.
   virtual void linearInput(LinearInput /*input*/, DType /*weights*/, std::span<float> /*values*/,
                            uint64_t /*columns*/) {}
-  /// Keys (rotated) or values that are about to enter the cache.
-  virtual void cacheRows(std::span<float> /*values*/) {}
+  /// Keys (rotated) or values [n, headDim] that are about to enter the cache.
+  virtual void cacheRows(std::span<float> /*values*/, uint64_t /*headDim*/) {}
+  /// Keys enter the cache without the bias of their projection, which is added where they are read; where a norm stands
+  /// between the two, there is no such bias.
+  virtual bool keysWithoutBias() const { return false; }
 };
 
 /// One conversation of `model`, which must outlive it. Memory and time as of an unoptimized fp32 model.
@@ -52,6 +55,10 @@ class ReferenceModel {
   void addTo(std::vector<float>& x, std::vector<float> delta, const std::optional<import::TensorView>& norm,
              uint64_t rows) const;
   void activate(std::vector<float>& gate, uint64_t rows) const;
+  /// Rounds rotated keys [rows, kvHeads, headDim] as the cache holds them.
+  void roundKeys(const import::LayerSpec& layer, const Chunk& chunk, std::vector<float>& keys) const;
+  /// Turns the keys of the rows from `first` on back by `dropped` positions.
+  void turnKeys(const import::LayerSpec& layer, uint64_t index, uint64_t first, uint64_t dropped);
   reference::Heads cache(uint64_t layer, uint64_t keyOrValue);
   const import::RopeSpec& ropeOf(const import::LayerSpec& layer) const;
 
