@@ -8,7 +8,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <climits>
+#include <cstring>
 #include <utility>
 
 #include "base/concat.h"
@@ -134,17 +136,21 @@ bool isNameOf(const std::string& path, int descriptor) {
          named.st_ino == opened.st_ino;
 }
 
-}  // namespace
-
-bool isTemporaryName(std::string_view path) {
+/// The PROCESS of a temporary name; empty for any other. Nothing is allocated.
+std::string_view writerOf(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
-  if (!name.starts_with(kTemporaryPrefix) || !name.ends_with(kTemporarySuffix)) return false;
+  if (!name.starts_with(kTemporaryPrefix) || !name.ends_with(kTemporarySuffix)) return {};
   name.remove_prefix(kTemporaryPrefix.size());
-  if (name.size() <= kTemporarySuffix.size()) return false;
+  if (name.size() <= kTemporarySuffix.size()) return {};
   name.remove_suffix(kTemporarySuffix.size());
   const size_t dot = name.find('.');
-  return dot != std::string_view::npos && isNumber(name.substr(0, dot)) && isNumber(name.substr(dot + 1));
+  if (dot == std::string_view::npos || !isNumber(name.substr(0, dot)) || !isNumber(name.substr(dot + 1))) return {};
+  return name.substr(0, dot);
 }
+
+}  // namespace
+
+bool isTemporaryName(std::string_view path) { return !writerOf(path).empty(); }
 
 bool removeIfAbandoned(const std::string& path) {
   if (!isTemporaryName(path)) return false;
@@ -156,6 +162,21 @@ bool removeIfAbandoned(const std::string& path) {
       flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isNameOf(path, descriptor) && unlink(path.c_str()) == 0;
   ::close(descriptor);
   return isRemoved;
+}
+
+void removeOwnTemporaries() {
+  constexpr int kMostDescriptors = 1024;  // the lowest free one is given: firn has far fewer
+  std::array<char, 16> digits{};
+  const std::string_view self(digits.data(), std::to_chars(digits.begin(), digits.end(), getpid()).ptr);
+  for (int descriptor = 0; descriptor < kMostDescriptors; ++descriptor) {
+    std::array<char, sizeof("/proc/self/fd/") + 10> link{"/proc/self/fd/"};
+    char* const end =
+        std::to_chars(link.data() + std::strlen(link.data()), link.data() + link.size() - 1, descriptor).ptr;
+    *end = '\0';
+    std::array<char, PATH_MAX> path{};
+    const ssize_t length = readlink(link.data(), path.data(), path.size() - 1);
+    if (length > 0 && writerOf({path.data(), static_cast<size_t>(length)}) == self) unlink(path.data());
+  }
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& name) {

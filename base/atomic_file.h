@@ -56,6 +56,10 @@ bool isTemporaryName(std::string_view path);
 /// name; true when it did.
 bool removeIfAbandoned(const std::string& path);
 
+/// Removes the temporary files that AtomicFiles of this process have open, whose commits fail from then on: for a
+/// process that ends without its destructors. May be called from a signal handler.
+void removeOwnTemporaries();
+
 /// create, append, commit in one call.
 Status writeFileAtomically(const std::string& path, std::span<const std::byte> bytes);
 

@@ -129,6 +129,22 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWhenDropped) {
   EXPECT_EQ(fileCount(), 0U);
 }
 
+TEST_F(AtomicFileTest, AProcessThatMustEndRemovesItsOwnTemporaries) {
+  std::filesystem::create_directories(folder / "deep");
+  auto one = AtomicFile::create((folder / "one").string());
+  auto two = AtomicFile::create((folder / "deep" / "two").string());
+  auto done = AtomicFile::create((folder / "done").string());
+  ASSERT_TRUE(one.isOk() && two.isOk() && done.isOk());
+  ASSERT_TRUE(done->commit().isOk());
+  const auto others = folder / (".firn." + std::to_string(getpid() + 1) + ".0.tmp");
+  std::ofstream open(others);
+  removeOwnTemporaries();
+  EXPECT_EQ(fileCount(), 3U) << "deep, done, and what another process writes";
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "deep"));
+  EXPECT_TRUE(std::filesystem::exists(others));
+  EXPECT_FALSE(one->commit().isOk());
+}
+
 TEST_F(AtomicFileTest, TwoWritersDoNotDisturbEachOther) {
   const std::string path = (folder / "out").string();
   auto first = AtomicFile::create(path);

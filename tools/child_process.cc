@@ -33,7 +33,7 @@ std::vector<char*> argvOf(const std::string& name, const std::vector<std::string
 /// What is not ignored gets its default, as the program will have it: a handler of ours would swallow a signal that
 /// comes before.
 void forgetHandlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : kInterrupts) {
     struct sigaction action{};
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) std::signal(signal, SIG_DFL);
   }
@@ -131,10 +131,10 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == kExitOk) return Status::ok();
   const std::string name = std::filesystem::path(program).filename().string();
-  if (WIFEXITED(state) && WEXITSTATUS(state) == kExitInterrupted) return cancelled(name + " was interrupted");
-  // A child that has not yet set up its handler dies of the signal itself.
-  if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGINT || WTERMSIG(state) == SIGTERM)) {
-    return cancelled(name + " was interrupted");
+  for (const int signal : kInterrupts) {
+    const bool hasSaidSo = WIFEXITED(state) && WEXITSTATUS(state) == kExitOfSignal + signal;
+    // A child that has not yet set up its handler dies of the signal itself.
+    if (hasSaidSo || (WIFSIGNALED(state) && WTERMSIG(state) == signal)) return cancelled(name + " was interrupted");
   }
   if (WIFSIGNALED(state)) return endedBySignal(name, WTERMSIG(state));
   const std::string said =

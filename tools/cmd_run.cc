@@ -1,5 +1,6 @@
 // firn run: a prompt in, a streamed answer out.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -205,10 +206,13 @@ Status run(const RunOptions& options) {
                         engine::Session::create(open.model, options.session));
   if (!promptCache.empty()) FIRN_RETURN_IF_ERROR(loadPromptCache(*session, promptCache));
   const uint32_t loadedRows = session->position();
+  // A reader that goes away ends the answer, and not the process before its rows are saved.
+  if (!promptCache.empty()) std::signal(SIGPIPE, SIG_IGN);
   const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
   if (!result) {
-    // A closed or full output stops the generation too; main() names it.
-    return std::cout ? result.status() : Status::ok();
+    if (std::cout || result.status().code() != Code::kCancelled) return result.status();
+    // A closed or full output stops the generation too, behind the whole prompt; main() names it.
+    return promptCache.empty() ? Status::ok() : session->save(promptCache);
   }
   if (options.explain)
     std::cerr << (options.json ? "" : "\n") << answersTimes(*result, options.answers, open.model->blob());

@@ -7,19 +7,22 @@
 
 #include <unistd.h>
 
+#include "base/atomic_file.h"
+
 namespace firn::tools {
 namespace {
 
-constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr int64_t kSameInterruptNs = 250'000'000;
 
 std::atomic<bool> gInterrupted{false};
+std::atomic<int> gFirstSignal{0};           ///< 0: none yet
 std::atomic<int64_t> gFirstInterruptNs{0};  ///< 0: none yet
 std::atomic<bool> gIsTerminal{false};       ///< standard error
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free,
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<int64_t>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
-void onSignal(int /*signal*/) {
+void onSignal(int signal) {
   const int error = errno;
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -28,8 +31,11 @@ void onSignal(int /*signal*/) {
   if (!gFirstInterruptNs.compare_exchange_strong(first, now) && now - first >= kSameInterruptNs) {
     // Away from a progress bar that stands in the line.
     if (gIsTerminal.load()) static_cast<void>(!write(STDERR_FILENO, "\n", 1));
-    _exit(kExitInterrupted);
+    removeOwnTemporaries();
+    _exit(kExitOfSignal + signal);
   }
+  int none = 0;
+  gFirstSignal.compare_exchange_strong(none, signal);
   gInterrupted.store(true);
   errno = error;
 }
@@ -40,7 +46,7 @@ int exitCode(const Status& status) {
   switch (status.code()) {
     case Code::kOk: return kExitOk;
     case Code::kInvalidArgument: return kExitUsage;
-    case Code::kCancelled: return kExitInterrupted;
+    case Code::kCancelled: return kExitOfSignal + (gFirstSignal.load() == 0 ? SIGINT : gFirstSignal.load());
     default: return kExitError;
   }
 }

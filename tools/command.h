@@ -16,7 +16,7 @@ namespace firn::tools {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitInterrupted = 130;
+inline constexpr int kExitOfSignal = 128;  ///< + the number of the signal that interrupted: as shells say it
 
 /// argv[0] of firn-compile when `firn compile` has become it.
 inline constexpr const char* kCompileCommand = "firn compile";
@@ -36,12 +36,16 @@ void addCacheCommand(CLI::App& app, Action& action);
 /// Says for program `name` that memory has run out, taking none; the exit code of it.
 int outOfMemory(const char* name);
 
-/// The exit code of a failure: 2 for invalid_argument, 130 for cancelled, else 1.
+/// The exit code of a failure: 2 for invalid_argument, that of the signal (SIGINT unless another one came) for
+/// cancelled, else 1.
 int exitCode(const Status& status);
 
-/// Set by SIGINT, SIGTERM and SIGHUP once catchInterrupts() has run: work ends at its next chunk, step or phase. A
-/// second signal ends the process at once with 130. Signals within a quarter of a second are one: a Ctrl-C reaches
-/// firn-compile from the terminal and from firn, `timeout` signals the process and its group.
+/// The signals that interrupt a program.
+inline constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+/// Set by them once catchInterrupts() has run: work ends at its next chunk, step or phase. A second signal ends the
+/// process at once. Signals within a quarter of a second are one: a Ctrl-C reaches firn-compile from the terminal and
+/// from firn, `timeout` signals the process and its group.
 const std::atomic<bool>& interrupted();
 void catchInterrupts();
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/atomic_file.h"
 #include "tools/command.h"
 
 // A signal handler may call little: no allocation, no stdio. open, read and write are allowed.
@@ -90,7 +91,10 @@ void onFault(int signal, siginfo_t* info, void* /*context*/) {
     return true;
   };
   const bool isFault = info->si_code == BUS_ADRERR;  // not one that was sent, nor a misaligned address
-  if (isFault && anyMapping(report)) _exit(kExitError);
+  if (isFault && anyMapping(report)) {
+    removeOwnTemporaries();
+    _exit(kExitError);
+  }
   std::signal(signal, SIG_DFL);  // the instruction is tried again, and ends the process
   if (info->si_code <= 0) static_cast<void>(raise(signal));
 }

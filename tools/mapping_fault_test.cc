@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/atomic_file.h"
 #include "base/mapped_file.h"
 
 namespace firn::tools {
@@ -47,6 +48,16 @@ TEST_F(MappingFaultTest, NamesTheFileThatWasCutShort) {
 TEST_F(MappingFaultTest, OnAnyThread) {
   EXPECT_EXIT(std::thread([&] { touchLostByte(); }).join(), testing::ExitedWithCode(1),
               testing::HasSubstr("lost bytes while it was in use"));
+}
+
+TEST_F(MappingFaultTest, WhatIsBeingWrittenIsRemoved) {
+  const std::string output = folder / "output";
+  const auto writeAndFault = [&] {
+    const auto file = AtomicFile::create(output);
+    if (file.isOk()) touchLostByte();
+  };
+  EXPECT_EXIT(writeAndFault(), testing::ExitedWithCode(1), testing::HasSubstr("lost bytes"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) EXPECT_EQ(entry.path(), path);
 }
 
 TEST_F(MappingFaultTest, AnyOtherBusErrorIsWhatItWas) {

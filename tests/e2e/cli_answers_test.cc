@@ -113,6 +113,27 @@ TEST_F(CliAnswersTest, APromptCacheSavesWhatAPromptBeginsWith) {
   EXPECT_EQ(branched["tokens"], run({"--prompt-ids", other, "--max-tokens", "10"})["tokens"]);
 }
 
+TEST_F(CliAnswersTest, APromptCacheIsSavedThoughTheOutputIsLost) {
+  const std::string program = programPath("firn") + " run " + blob + " --ignore-eos --max-tokens 20 --prompt-cache " +
+                              cache + " --prompt-ids " + ids(1, 60);
+  for (const char* more : {"", " --json", " --n 2 --temperature 1"}) {
+    // A full disk, no output at all, a reader that has gone.
+    for (const char* shell : {"@ > /dev/full; $end", "@ >&-; $end", "{ sleep 0.1; @; $end; } | true"}) {
+      std::string command = shell;
+      command.replace(command.find("$end"), 4, "echo code $? >&2");
+      command.replace(command.find('@'), 1, program + more);
+      std::filesystem::remove(cache);
+      const ProgramResult result = folder.run("sh", {"-c", command});
+      EXPECT_THAT(result.err,
+                  testing::AllOf(HasSubstr("io: standard output could not be written"), HasSubstr("code 1\n")))
+          << command;
+      ASSERT_TRUE(std::filesystem::exists(cache)) << command;
+      EXPECT_EQ(run({"--prompt-ids", ids(1, 60), "--max-tokens", "1", "--prompt-cache", cache})["cached_tokens"], 59)
+          << command;
+    }
+  }
+}
+
 TEST_F(CliAnswersTest, APromptCacheOfAnotherKindIsRefusedAndKept) {
   // Of what is no session, a model even, nobody is told to remove it.
   const auto refusal = [&](const std::string& file, int exitCode) {

@@ -70,12 +70,13 @@ TEST_F(CliInterruptsTest, AnInterruptedCompileLeavesNothing) {
                                               "--prefill-chunks",
                                               "64,128,192,256,320,384,448,512,1024,2048,4096"};
   for (const int delayMs : {0, 150}) {
+    const int signal = delayMs == 0 ? SIGINT : SIGTERM;
     const pid_t process = folder.start("firn-compile", arguments);
     folder.waitUntil(process, [process] { return catchesInterrupt(process); });
     std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
-    ASSERT_EQ(kill(process, SIGINT), 0);
+    ASSERT_EQ(kill(process, signal), 0);
     const ProgramResult result = folder.finish(process);
-    EXPECT_EQ(result.exitCode, 130) << delayMs << " ms; " << result.err;
+    EXPECT_EQ(result.exitCode, 128 + signal) << delayMs << " ms; " << result.err;
     EXPECT_THAT(folder.names(), IsEmpty());
   }
 }
@@ -90,7 +91,7 @@ TEST_F(CliInterruptsTest, AnInterruptOfTheCompileThatARunNeedsEndsBoth) {
     std::this_thread::sleep_for(std::chrono::milliseconds(signal == SIGINT ? 0 : 60));
     ASSERT_EQ(kill(process, signal), 0);
     const ProgramResult result = folder.finish(process);
-    EXPECT_EQ(result.exitCode, 130) << result.err;
+    EXPECT_EQ(result.exitCode, 128 + signal) << result.err;
     EXPECT_THAT(result.err, HasSubstr("cancelled"));
     EXPECT_THAT(folder.cachedBlobs(), IsEmpty());
   }
@@ -101,7 +102,7 @@ TEST_F(CliInterruptsTest, AnInterruptedAnswerEndsItsLine) {
     const pid_t process = startEndlessRun();
     ASSERT_EQ(kill(process, signal), 0);
     const ProgramResult result = folder.finish(process);
-    EXPECT_EQ(result.exitCode, 130);
+    EXPECT_EQ(result.exitCode, 128 + signal);
     EXPECT_THAT(result.out, testing::EndsWith("\n"));
     EXPECT_THAT(result.err, HasSubstr("firn: cancelled: generation was stopped after"));
   }
@@ -231,6 +232,26 @@ TEST_F(CliInterruptsTest, AModelCutShortWhileItRunsIsNamed) {
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err,
               testing::AllOf(HasSubstr("firn: io: "), HasSubstr("model.firn lost bytes while it was in use")));
+}
+
+TEST_F(CliInterruptsTest, AModelCutShortWhileItIsCompiledLeavesNothing) {
+  const std::string model = folder.file("model.gguf");
+  std::filesystem::copy_file("tests/data/quant/q8_0.gguf", model);
+  const pid_t process = folder.start("firn", {"compile", model, "-o", folder.file("x.firn"), "--threads", "256"});
+  // Its weights are read last: the blob has begun.
+  folder.waitUntil(process, [&] {
+    for (const std::string& name : folder.names()) {
+      std::error_code gone;
+      const auto bytes = std::filesystem::file_size(folder.file(name), gone);
+      if (name.ends_with(".tmp") && !gone && bytes > 0) return true;
+    }
+    return false;
+  });
+  std::filesystem::resize_file(model, 4096);
+  const ProgramResult result = folder.finish(process);
+  EXPECT_EQ(result.exitCode, 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("model.gguf"));
+  EXPECT_THAT(folder.names(), testing::ElementsAre("model.gguf"));
 }
 
 TEST_F(CliInterruptsTest, AKilledCompileLeavesNoFileOfThatName) {
