@@ -32,9 +32,13 @@ Status parseWhat(std::string_view what, PlaceRange& range) {
   if (range.isHead || what == "layers") return Status::ok();
   constexpr std::string_view kOpen = "layers[";
   const size_t colon = what.find(':');
-  if (!what.starts_with(kOpen) || !what.ends_with(']') || colon == std::string_view::npos) {
-    return refuse(range.text, kForms);
+  const bool isBracketed = what.starts_with(kOpen) && what.ends_with(']');
+  if (isBracketed && colon == std::string_view::npos) {
+    const auto layer = layerNumber(what.substr(kOpen.size(), what.size() - kOpen.size() - 1), kToTheEnd);
+    if (!layer || *layer >= kToTheEnd - 1) return refuse(range.text, kForms);
+    return refuse(range.text, concat(kForms, "; one layer is written layers[", *layer, ":", *layer + 1, "]"));
   }
+  if (!isBracketed) return refuse(range.text, kForms);
   const auto first = layerNumber(what.substr(kOpen.size(), colon - kOpen.size()), 0);
   const auto end = layerNumber(what.substr(colon + 1, what.size() - colon - 2), kToTheEnd);
   if (!first || !end) return refuse(range.text, "FIRST and END are layer numbers, or left out");

@@ -11,6 +11,7 @@
 #include "genai/tokenizer/tokenizer.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/file_kind.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
 #include "tools/output_file.h"
@@ -153,7 +154,7 @@ Result<std::vector<int32_t>> encode(const std::string& text, const OpenModel& op
     return unsupported(path + ": the model has no tokenizer that firn reads; give token ids with --ids");
   }
   FIRN_ASSIGN_OR_RETURN(const genai::Tokenizer tokenizer, genai::Tokenizer::open(image));
-  return tokenizer.encode(text);
+  return encodeText(tokenizer, text);
 }
 
 Status evalPerplexity(EvalPerplexityOptions options) {
@@ -170,12 +171,12 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   const auto check = [&](const PlannedLimits& limits) -> Status {
     if (!options.idsFile.empty()) return checkWindow(options.perplexity, ids.size(), limits.maxPromptTokens);
     return withTokenizer(options.model.path, "--ids FILE", [&](const genai::Tokenizer& tokenizer) -> Status {
-      FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> encoded, tokenizer.encode(text));
-      return checkWindow(options.perplexity, encoded.size(), limits.maxPromptTokens);
+      FIRN_ASSIGN_OR_RETURN(ids, encodeText(tokenizer, text));
+      return checkWindow(options.perplexity, ids.size(), limits.maxPromptTokens);
     });
   };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
-  if (options.idsFile.empty()) {
+  if (options.idsFile.empty() && ids.empty()) {  // not encoded before a compile
     FIRN_ASSIGN_OR_RETURN(ids, encode(text, open, options.model.path));
   }
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));

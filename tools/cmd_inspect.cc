@@ -1,14 +1,12 @@
 // firn inspect: what is in a blob.
-#include <filesystem>
 #include <iostream>
 #include <memory>
-#include <system_error>
 
 #include "blob/dump.h"
 #include "blob/plan.h"
 #include "blob/reader.h"
 #include "tools/command.h"
-#include "tools/model_source.h"
+#include "tools/file_kind.h"
 
 namespace firn::tools {
 namespace {
@@ -23,10 +21,6 @@ struct InspectOptions {
 
 Status inspect(const InspectOptions& options) {
   FIRN_ASSIGN_OR_RETURN(const bool isCompiled, isBlob(options.blob));
-  std::error_code ignored;
-  if (!isCompiled && std::filesystem::file_size(options.blob, ignored) == 0) {
-    return corrupt(options.blob + " is empty, expected a blob; firn compile MODEL -o FILE.firn makes one");
-  }
   if (!isCompiled) {
     return unsupported(options.blob +
                        " is no blob (it begins with other bytes than an ELF file); of a GGUF model, firn compile MODEL "

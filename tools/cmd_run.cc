@@ -76,16 +76,14 @@ Status checkOptions(const RunOptions& options) {
   return options.promptCache.empty() ? Status::ok() : checkPromptCache(options.promptCache);
 }
 
-/// Before a model is compiled for it.
-Status checkPlan(const RunOptions& options, const PlannedLimits& limits) {
+/// Before a model is compiled for it; a text's ids are put into `ids`.
+Status checkPlan(const RunOptions& options, const PlannedLimits& limits, std::vector<int32_t>& ids) {
   FIRN_RETURN_IF_ERROR(engine::checkShift(options.session, limits.kvRows));
   if (options.hasPromptIds) return checkPromptLength(options.promptIds.size(), limits);
   if (*options.prompt == "-")
     return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [](const auto&) { return Status::ok(); });
   return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [&](const genai::Tokenizer& tokenizer) -> Status {
-    uint64_t bytesLeftOut = 0;
-    FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(*options.prompt, {}, &bytesLeftOut));
-    if (ids.empty()) noteBytesLeftOut(bytesLeftOut);  // which may be why
+    FIRN_ASSIGN_OR_RETURN(ids, encodeText(tokenizer, *options.prompt));
     return checkPromptLength(ids.size(), limits);
   });
 }
@@ -104,10 +102,7 @@ Result<std::vector<int32_t>> promptIds(const RunOptions& options, const engine::
                                                   "more than the longest prompt of this model can have; shorten it or "
                                                   "compile with a larger --max-prompt-len"));
   }
-  uint64_t bytesLeftOut = 0;
-  auto ids = tokenizer->encode(text, {}, &bytesLeftOut);
-  noteBytesLeftOut(bytesLeftOut);
-  return ids;
+  return encodeText(*tokenizer, text);
 }
 
 /// What ends an answer where the blob has no tokenizer: of the model card (compiler/model_card.h).
@@ -135,8 +130,8 @@ Status explainPrompt(engine::Session& session, std::span<const int32_t> ids) {
   return Status::ok();
 }
 
-Result<Answers> generateText(const RunOptions& options, engine::Session& session, const genai::Tokenizer* tokenizer) {
-  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, session.model().limits(), tokenizer));
+Result<Answers> generateText(const RunOptions& options, engine::Session& session, const genai::Tokenizer* tokenizer,
+                             std::span<const int32_t> ids) {
   if (options.explain) FIRN_RETURN_IF_ERROR(explainPrompt(session, ids));
   genai::GenerateOptions generate;
   generate.maxTokens = options.maxTokens;
@@ -192,7 +187,8 @@ Status interruptionOf(const genai::GenerateResult& answer) {
 Status run(const RunOptions& options) {
   FIRN_RETURN_IF_ERROR(checkOptions(options));
   const std::string& promptCache = options.promptCache;
-  const auto check = [&](const PlannedLimits& limits) { return checkPlan(options, limits); };
+  std::vector<int32_t> ids;
+  const auto check = [&](const PlannedLimits& limits) { return checkPlan(options, limits, ids); };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   std::optional<genai::Tokenizer> tokenizer;
   if (const auto image = open.model->blob().tokenizer(); !image.empty()) {
@@ -208,9 +204,16 @@ Status run(const RunOptions& options) {
   const uint32_t loadedRows = session->position();
   // A reader that goes away ends the answer, and not the process before its rows are saved.
   if (!promptCache.empty()) std::signal(SIGPIPE, SIG_IGN);
-  const auto result = generateText(options, *session, tokenizer ? &*tokenizer : nullptr);
+  const genai::Tokenizer* reader = tokenizer ? &*tokenizer : nullptr;
+  // A text that was encoded before a compile has its ids: the blob has the tokenizer of its model.
+  if (ids.empty()) {
+    FIRN_ASSIGN_OR_RETURN(ids, promptIds(options, open.model->limits(), reader));
+  }
+  const auto result = generateText(options, *session, reader, ids);
   if (!result) {
-    if (std::cout || result.status().code() != Code::kCancelled) return result.status();
+    if (std::cout || result.status().code() != Code::kCancelled) {
+      return loadedRows > 0 ? notTheWeightsAlone(result.status(), promptCache) : result.status();
+    }
     // A closed or full output stops the generation too, behind the whole prompt; main() names it.
     return promptCache.empty() ? Status::ok() : session->save(promptCache);
   }

@@ -29,9 +29,7 @@ Status tokenize(const TokenizeOptions& options) {
   if (text == "-") {
     FIRN_ASSIGN_OR_RETURN(text, readStandardInput(kMaxInputBytes, "more than firn takes; give it in parts"));
   }
-  uint64_t bytesLeftOut = 0;
-  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.encode(text, {}, &bytesLeftOut));
-  noteBytesLeftOut(bytesLeftOut);
+  FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, encodeText(tokenizer, text));
   if (options.json) {
     std::cout << nlohmann::json{{"ids", ids}}.dump() << "\n";
     return Status::ok();

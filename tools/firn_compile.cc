@@ -13,6 +13,7 @@
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "tools/command.h"
+#include "tools/file_kind.h"
 #include "tools/mapping_fault.h"
 #include "tools/name_options.h"
 #include "tools/number_option.h"
@@ -124,6 +125,7 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
   if (!options.outputPath.empty() && (options.stopAfter.empty() || options.stopAfter == "blob")) {
     FIRN_RETURN_IF_ERROR(firn::tools::checkOutput(options.outputPath, "-o"));
   }
+  FIRN_RETURN_IF_ERROR(firn::tools::checkIsNoBlob(options.modelPath));
   options.cancel = &firn::tools::interrupted();
   if (request.print) options.printTo = &std::cout;
   options.progress = [&](std::string_view phase, uint64_t done, uint64_t total) { bar.update(phase, done, total); };

@@ -1,19 +1,18 @@
 #include "tools/model_source.h"
 
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 
 #include "base/align.h"
 #include "base/cpus.h"
-#include "base/mapped_file.h"
 #include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
 #include "compiler/ladders.h"
 #include "tools/counted.h"
+#include "tools/file_kind.h"
 #include "tools/name_options.h"
 #include "tools/number_option.h"
 
@@ -84,15 +83,6 @@ void ModelChoice::addTo(CLI::App& command) {
       ->check(kvTypeCheck());
 }
 
-Result<bool> isBlob(const std::string& path) {
-  FIRN_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
-  const auto bytes = file.bytes();
-  return bytes.size() >= 4 && std::memcmp(bytes.data(),
-                                          "\x7f"
-                                          "ELF",
-                                          4) == 0;
-}
-
 Result<std::vector<std::string>> modelFiles(const std::string& path) {
   FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(path));
   if (blob) return std::vector<std::string>{path};
@@ -103,7 +93,6 @@ Result<std::vector<std::string>> modelFiles(const std::string& path) {
 }
 
 Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
-  noteThreads(choice.compile.threads);
   engine::ModelOptions options{.device = choice.compile.device, .threads = choice.compile.threads, .ladders = {}};
   FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(choice.path));
   if (blob) {
@@ -119,6 +108,7 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     }
     options.ladders = {choice.compile.prefillChunks, choice.compile.contexts};
     FIRN_ASSIGN_OR_RETURN(OpenModel open, openBlob(choice.path, options));
+    noteThreads(choice.compile.threads);  // behind what refuses more than the blob has lanes
     const std::string kvType(dtypeInfo(open.model->blob().header().kvType)->name);
     if (!choice.compile.kvType.empty() && choice.compile.kvType != kvType) {
       return invalidArgument(choice.path + ": the blob's KV type is " + kvType + ", --kv-type is " +
@@ -126,6 +116,7 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     }
     return open;
   }
+  noteThreads(choice.compile.threads);
   const auto beforeCompile = [&] { return check ? check(plannedLimits(choice.compile)) : Status::ok(); };
   FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile, beforeCompile));
   options.device.clear();  // the blob was made for what was named

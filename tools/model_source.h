@@ -40,9 +40,6 @@ struct PlannedLimits {
 /// What a command can refuse without the compiled model: a compile may take a minute.
 using PlanCheck = std::function<Status(const PlannedLimits&)>;
 
-/// True when the file begins like a blob (ELF). not_found or io when it cannot be read.
-Result<bool> isBlob(const std::string& path);
-
 /// The files that make up the model at `path`: of a GGUF all shards.
 Result<std::vector<std::string>> modelFiles(const std::string& path);
 

@@ -15,4 +15,7 @@ Status checkPromptCache(const std::string& path);
 /// Loads what an earlier run has saved; a file that does not exist yet is no failure.
 Status loadPromptCache(engine::Session& session, const std::string& path);
 
+/// `failure` of an answer that began with what was loaded: logits that are no numbers may come from there.
+Status notTheWeightsAlone(const Status& failure, const std::string& path);
+
 }  // namespace firn::tools

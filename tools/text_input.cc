@@ -28,10 +28,14 @@ Status checkPromptLength(size_t tokens, const PlannedLimits& limits) {
                     " (max_prompt_len): shorten it or give a larger --max-prompt-len");
 }
 
-void noteBytesLeftOut(uint64_t bytes) {
-  if (bytes == 0) return;
-  std::cerr << "firn: note: the vocabulary has no tokens for " << counted(bytes, "byte") << " of the text; "
-            << (bytes == 1 ? "it is" : "they are") << " left out\n";
+Result<std::vector<int32_t>> encodeText(const genai::Tokenizer& tokenizer, std::string_view text) {
+  uint64_t bytes = 0;
+  auto ids = tokenizer.encode(text, {}, &bytes);
+  if (bytes > 0) {
+    std::cerr << "firn: note: the vocabulary has no tokens for " << counted(bytes, "byte") << " of the text; "
+              << (bytes == 1 ? "it is" : "they are") << " left out\n";
+  }
+  return ids;
 }
 
 }  // namespace firn::tools

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "genai/tokenizer/tokenizer.h"
@@ -22,7 +24,7 @@ Status withTokenizer(const std::string& path, const std::string& idsOption,
 /// will be.
 Status checkPromptLength(size_t tokens, const PlannedLimits& limits);
 
-/// Says on standard error that `bytes` bytes of a text have no token; nothing of 0.
-void noteBytesLeftOut(uint64_t bytes);
+/// The ids of `text`; standard error says so when bytes of it have no token and are left out.
+Result<std::vector<int32_t>> encodeText(const genai::Tokenizer& tokenizer, std::string_view text);
 
 }  // namespace firn::tools

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 
+#include "base/page_buffer.h"
+#include "engine/snapshot.h"
 #include "tests/e2e/program.h"
 
 namespace firn::e2e {
@@ -142,7 +146,7 @@ TEST_F(CliAnswersTest, APromptCacheOfAnotherKindIsRefusedAndKept) {
     EXPECT_THAT(result.err, testing::AllOf(HasSubstr(file), testing::ContainsRegex("Name a(nother)? file")));
     EXPECT_THAT(result.err, testing::Not(HasSubstr("Remove"))) << file;
   };
-  for (const std::string& bytes : {std::string("no session"), std::string("x"), std::string(), readFile(blob)}) {
+  for (const std::string& bytes : {std::string("no session"), std::string("x"), readFile(blob)}) {
     writeFile(cache, bytes);
     refusal(cache, 1);
     EXPECT_EQ(readFile(cache), bytes);
@@ -159,6 +163,23 @@ TEST_F(CliAnswersTest, APromptCacheOfAnotherKindIsRefusedAndKept) {
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("KV type is f16, the loaded model's is i8"),
                                          HasSubstr("Remove the file, or name another")));
+}
+
+TEST_F(CliAnswersTest, SavedRowsThatAreNoNumbersAreNotBlamedOnTheWeightsAlone) {
+  const std::vector<std::string> arguments = {"run",          blob, "--prompt-ids",   ids(1, 60),
+                                              "--max-tokens", "1",  "--prompt-cache", cache};
+  ASSERT_EQ(folder.run("firn", arguments).exitCode, 0);
+  PageBuffer file = need(PageBuffer::allocate(std::filesystem::file_size(cache)));
+  const std::string bytes = readFile(cache);
+  std::memcpy(file.bytes().data(), bytes.data(), bytes.size());
+  const size_t rows = sizeof(engine::SnapshotHeader) + 256;        // 60 ids, and padding
+  std::ranges::fill(file.bytes().subspan(rows), std::byte{0xFF});  // NaN in f16
+  engine::sealSnapshot(file.bytes());
+  writeFile(cache, {reinterpret_cast<const char*>(file.bytes().data()), bytes.size()});
+  const ProgramResult result = folder.run("firn", arguments);
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("logits is NaN"), HasSubstr("the rows that " + cache + " has"),
+                                         HasSubstr("remove it")));
 }
 
 TEST_F(CliAnswersTest, ExplainPlansWhatIsNotCached) {

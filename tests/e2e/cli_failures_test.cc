@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "blob/reader.h"
 #include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
@@ -235,9 +237,45 @@ TEST_F(CliFailuresTest, ABenchmarkFitsTheModel) {
   EXPECT_THAT(result.out, testing::AllOf(HasSubstr("prefill 64 tokens"), HasSubstr("decode 128 tokens")));
 }
 
-TEST_F(CliFailuresTest, AnEmptyFileIsSaidToBeEmpty) {
-  writeFile(folder.file("none"), "");
-  expectFailure({"inspect", folder.file("none")}, 1, "is empty");
+TEST_F(CliFailuresTest, AFileOfAnotherKindIsNamedWithWhatToDo) {
+  const std::string blob = compiled();
+  const std::string session = folder.file("chat.session");
+  const std::string empty = folder.file("empty");
+  const std::string ids = folder.file("ids.json");
+  ASSERT_EQ(folder.run("firn", {"run", blob, "hello", "--max-tokens", "1", "--prompt-cache", session}).exitCode, 0);
+  writeFile(empty, "");
+  writeFile(ids, "[1, 2]");
+  const std::string output = folder.file("x.firn");
+  const auto failure = [&](const std::vector<std::string>& arguments) {
+    const ProgramResult result = folder.run("firn", arguments);
+    EXPECT_EQ(result.exitCode, 1) << testing::PrintToString(arguments);
+    EXPECT_THAT(result.out, IsEmpty()) << testing::PrintToString(arguments);
+    return result.err;
+  };
+  for (const std::string& file : {session, empty}) {
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"run", file, "hello"},
+                                                    {"compile", file, "-o", output},
+                                                    {"inspect", file},
+                                                    {"tokenize", file, "hello"},
+                                                    {"bench", file},
+                                                    {"eval", "perplexity", file, ids},
+                                                    {"eval", "logits", file, "--ids", ids, "-o", output}}) {
+      const std::string said = failure(command);
+      EXPECT_THAT(said, HasSubstr(file + (file == empty ? " is empty" : " is a session"))) << command.front();
+      if (file == session) EXPECT_THAT(said, HasSubstr("--prompt-cache " + session)) << command.front();
+    }
+  }
+  EXPECT_THAT(failure({"compile", blob, "-o", output}),
+              testing::AllOf(HasSubstr(blob + " is a blob, compiled already"), HasSubstr("firn run " + blob)));
+  EXPECT_THAT(failure({"run", blob, "hello", "--prompt-cache", empty}),
+              testing::AllOf(HasSubstr(empty + " is empty"), HasSubstr("Remove it, or name another file")));
+}
+
+TEST_F(CliFailuresTest, MoreThreadsThanABlobHasLanesAreOneRefusal) {
+  const ProgramResult result = folder.run("firn", {"run", compiled(), "hello", "--threads", "256"});
+  EXPECT_NE(result.exitCode, 0);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("256"), testing::Not(HasSubstr("note: "))));
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
 }
 
 TEST_F(CliFailuresTest, SessionsThatNoBatchHoldsAreRefusedBeforeTheyAreMeasured) {
