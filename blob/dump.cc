@@ -56,10 +56,17 @@ std::string placeText(const OperandRecord& operand) {
   return concat(text, "+", operand.offset);
 }
 
+Json targetsJson(const Blob& blob) {
+  Json names = Json::array();
+  for (const Target target : blob.targets()) names.push_back(targetName(target));
+  return names;
+}
+
 Json identJson(const Blob& blob) {
   const Ident& ident = blob.ident();
   return {{"format", concat(ident.formatMajor, ".", ident.formatMinor)},
           {"target", targetName(ident.target)},
+          {"targets", targetsJson(blob)},
           {"lanes", ident.lanes},
           {"arithmetic", ident.arithmeticId},
           {"isa_needs", ident.isaNeeds},
@@ -252,9 +259,10 @@ using Unsigned = unsigned long long;
 void textIdent(std::string& out, const Blob& blob) {
   const Ident& ident = blob.ident();
   const ProgramHeader& header = blob.header();
-  out +=
-      concat("format      ", ident.formatMajor, ".", ident.formatMinor, ", target ", targetName(ident.target), ", ",
-             ident.lanes, " lanes, arithmetic ", ident.arithmeticId, ", needs instruction sets ", ident.isaNeeds, "\n");
+  const std::vector<Target> targets = blob.targets();
+  out += concat("format      ", ident.formatMajor, ".", ident.formatMinor,
+                targets.size() == 1 ? ", target " : ", targets ", targetNames(targets), ", ", ident.lanes,
+                " lanes, arithmetic ", ident.arithmeticId, ", needs instruction sets ", ident.isaNeeds, "\n");
   out += concat("model       ", header.layers, " layers, width ", header.embed, ", ", header.heads, " heads, ",
                 header.kvHeads, " KV heads of ", header.headDim, ", vocabulary ", header.vocab, "\n");
   out += concat("limits      prompt ", header.maxPromptTokens, " + response ", header.minResponseTokens, " = ",

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/concat.h"
+#include "base/joined.h"
 #include "blob/names.h"
 
 namespace firn::blob {
@@ -27,33 +27,40 @@ std::string contentsOf(const Blob& blob, const EntryRecord& entry) {
   return text;
 }
 
-std::string partLine(const Blob& blob, const EntryRecord& entry) {
-  std::string target(targetName(entry.target));
-  target.resize(std::max<size_t>(target.size(), 10), ' ');
-  std::string line = concat("  ", target, " ", contentsOf(blob, entry));
-  const std::string_view reason = blob.string(entry.reason);
-  return reason.empty() ? line : concat(line, ": ", reason);
-}
-
 }  // namespace
 
-std::string planText(const Blob& blob) {
-  std::vector<std::pair<std::string, std::string>> paragraphs;  // lines of the parts, names of the entries
+std::vector<PlanPart> partsOf(const Blob& blob, uint32_t entry) {
+  std::vector<PlanPart> parts;
+  for (const EntryRecord& part : blob.entries().subspan(entry, blob.entries()[entry].parts)) {
+    parts.push_back({part.target, contentsOf(blob, part), blob.string(part.reason)});
+  }
+  return parts;
+}
+
+std::vector<PlanGroup> planOf(const Blob& blob) {
+  std::vector<PlanGroup> groups;
   const auto entries = blob.entries();
-  for (size_t i = 0; i < entries.size(); i += entries[i].parts) {
-    const EntryRecord& entry = entries[i];
-    std::string lines;
-    for (const EntryRecord& part : entries.subspan(i, entry.parts)) lines += concat(partLine(blob, part), "\n");
-    const std::string name = entryName(entry.kind, entry.rows, entry.context);
-    const auto same = std::ranges::find(paragraphs, lines, &std::pair<std::string, std::string>::first);
-    if (same == paragraphs.end()) {
-      paragraphs.emplace_back(lines, name);
-    } else {
-      same->second += concat(", ", name);
+  for (uint32_t i = 0; i < entries.size(); i += entries[i].parts) {
+    std::vector<PlanPart> parts = partsOf(blob, i);
+    auto group = std::ranges::find(groups, parts, &PlanGroup::parts);
+    if (group == groups.end()) group = groups.insert(groups.end(), {{}, {}, std::move(parts)});
+    group->entries.push_back(entryName(entries[i].kind, entries[i].rows, entries[i].context));
+    const EntryKind kind = entries[i].kind;
+    if (std::ranges::find(group->kinds, kind) == group->kinds.end()) group->kinds.push_back(kind);
+  }
+  return groups;
+}
+
+std::string planText(const Blob& blob) {
+  std::string text = concat("targets     ", targetNames(blob.targets()), "\n");
+  for (const PlanGroup& group : planOf(blob)) {
+    text += concat("\n", joined(group.entries, ", "), "\n");
+    for (const PlanPart& part : group.parts) {
+      std::string target(targetName(part.target));
+      target.resize(std::max<size_t>(target.size(), 10), ' ');
+      text += concat("  ", target, " ", part.contents, part.reason.empty() ? "" : ": ", part.reason, "\n");
     }
   }
-  std::string text = concat("targets     ", targetNames(blob.targets()), "\n");
-  for (const auto& [lines, names] : paragraphs) text += concat("\n", names, "\n", lines);
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/concat.h"
 #include "base/dtype.h"
+#include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/quote.h"
 #include "blob/names.h"
@@ -51,11 +52,15 @@ Status checkName(const char* field, std::string_view found, std::string_view exp
   return versionMismatch(concat("the snapshot's ", field, " is ", found, ", the loaded model's is ", expected));
 }
 
-/// Of a field that a file may have set to anything.
-std::string targetNameOf(uint32_t target) {
-  const auto known = static_cast<blob::Target>(target);
-  const std::string_view name = target <= UINT8_MAX ? blob::targetName(known) : std::string_view();
-  return name.empty() ? concat("number ", target) : std::string(name);
+// Of fields that a file may have set to anything.
+std::string targetNamesOf(uint32_t targets) {
+  std::vector<std::string> names;
+  for (uint32_t target = 0; target < 32; ++target) {
+    if ((targets >> target & 1) == 0) continue;
+    const std::string_view name = blob::targetName(static_cast<blob::Target>(target));
+    names.push_back(name.empty() ? concat("number ", target) : std::string(name));
+  }
+  return names.empty() ? "none" : joined(names, " and ");
 }
 std::string kvTypeNameOf(uint32_t type) {
   const auto* info = type <= UINT8_MAX ? dtypeInfo(static_cast<DType>(type)) : nullptr;
@@ -69,7 +74,7 @@ Status checkNumber(const char* field, uint32_t found, uint32_t expected) {
 
 Status checkIdentity(const SnapshotIdentity& found, const SnapshotIdentity& expected) {
   FIRN_RETURN_IF_ERROR(checkHash("model hash", found.modelHash, expected.modelHash));
-  FIRN_RETURN_IF_ERROR(checkName("target", targetNameOf(found.target), targetNameOf(expected.target)));
+  FIRN_RETURN_IF_ERROR(checkName("device", targetNamesOf(found.targets), targetNamesOf(expected.targets)));
   FIRN_RETURN_IF_ERROR(checkNumber("arithmetic id", found.arithmeticId, expected.arithmeticId));
   FIRN_RETURN_IF_ERROR(checkNumber("number of lanes", found.lanes, expected.lanes));
   FIRN_RETURN_IF_ERROR(checkNumber("number of layers", found.layers, expected.layers));
@@ -183,10 +188,12 @@ Hash128 programHash(const blob::Blob& blob) {
 
 SnapshotIdentity SnapshotIdentity::of(const blob::Blob& blob) {
   const blob::ProgramHeader& header = blob.header();
+  uint32_t targets = 0;
+  for (const blob::Target target : blob.targets()) targets |= uint32_t{1} << static_cast<uint32_t>(target);
   return {.modelHash = blob.ident().modelHash,
           .weightsHash = blob.ident().weightsHash,
           .programHash = engine::programHash(blob),
-          .target = static_cast<uint32_t>(blob.ident().target),
+          .targets = targets,
           .arithmeticId = blob.ident().arithmeticId,
           .lanes = blob.ident().lanes,
           .layers = header.layers,

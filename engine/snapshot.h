@@ -17,14 +17,14 @@ namespace firn::engine {
 
 inline constexpr uint64_t kSnapshotMagic = 0x00504E534E524946;  ///< "FIRNSNP" and a zero
 inline constexpr uint32_t kSnapshotMajor = 0;
-inline constexpr uint32_t kSnapshotMinor = 1;
+inline constexpr uint32_t kSnapshotMinor = 2;
 
 /// What rows depend on: those of another identity mean something else. Plain bytes, as in the file.
 struct SnapshotIdentity {
   Hash128 modelHash;
   Hash128 weightsHash;  ///< packed weights, so also the split by lanes
   Hash128 programHash;  ///< what generate.<T> computes: ops, attributes, types and shapes of its tasks
-  uint32_t target;
+  uint32_t targets;     ///< of all entries: bit t stands for the target of number t
   uint32_t arithmeticId;
   uint32_t lanes;
   uint32_t layers;

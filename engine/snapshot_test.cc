@@ -146,11 +146,12 @@ TEST_P(SnapshotTest, NamesTheFieldThatDiffers) {
   };
   const Case cases[] = {
       {"no snapshot", Code::kCorrupt, [](auto& h) { h.magic += 1; }},
-      {"format 0.2, this program reads 0.1", Code::kVersionMismatch, [](auto& h) { h.formatMinor += 1; }},
+      {"format 0.3, this program reads 0.2", Code::kVersionMismatch, [](auto& h) { h.formatMinor += 1; }},
       {"model hash", Code::kVersionMismatch, [](auto& h) { h.identity.modelHash.high ^= 1; }},
       {"weights hash", Code::kVersionMismatch, [](auto& h) { h.identity.weightsHash.low ^= 1; }},
       {"program hash", Code::kVersionMismatch, [](auto& h) { h.identity.programHash.low ^= 1; }},
-      {"target", Code::kVersionMismatch, [](auto& h) { h.identity.target += 1; }},
+      {"device is none, the loaded", Code::kVersionMismatch, [](auto& h) { h.identity.targets = 0; }},
+      {" and number 31, the loaded", Code::kVersionMismatch, [](auto& h) { h.identity.targets |= 1U << 31; }},
       {"arithmetic id", Code::kVersionMismatch, [](auto& h) { h.identity.arithmeticId += 1; }},
       {"number of lanes", Code::kVersionMismatch, [](auto& h) { h.identity.lanes += 1; }},
       {"number of layers is 3, the loaded model's is 2", Code::kVersionMismatch,

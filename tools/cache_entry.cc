@@ -14,6 +14,7 @@
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "tools/counted.h"
+#include "tools/placement_report.h"
 
 namespace firn::tools {
 namespace {
@@ -84,6 +85,8 @@ CacheEntry readCacheEntry(const CacheFile& file) {
   entry.batches = sizesOf(*blob, blob::EntryKind::kBatch, &blob::EntryRecord::rows);
   entry.kvType = dtypeInfo(header.kvType)->name;
   entry.kvBytes = header.kvBytes;
+  if (blob->targets().size() > 1) entry.places = placementText(*blob);
+  entry.placement = placementJson(*blob);
   return entry;
 }
 
@@ -97,7 +100,7 @@ std::string cacheEntryLine(const CacheEntry& entry, int64_t now) {
          ", prompt " + std::to_string(entry.maxPromptTokens) + " + response " +
          std::to_string(entry.minResponseTokens) + " tokens, contexts " + joined(entry.contexts, ",") + ", batch " +
          (entry.batches.empty() ? "none" : joined(entry.batches, ",")) + ", KV " + entry.kvType + " " +
-         megabytes(entry.kvBytes);
+         megabytes(entry.kvBytes) + (entry.places.empty() ? "" : "; " + entry.places);
 }
 
 nlohmann::ordered_json cacheEntryJson(const CacheEntry& entry, int64_t now) {
@@ -112,6 +115,7 @@ nlohmann::ordered_json cacheEntryJson(const CacheEntry& entry, int64_t now) {
   }
   json["model"] = entry.model;
   json["device"] = entry.device;
+  json["placement"] = entry.placement;
   json["threads"] = entry.threads;
   json["max_prompt_tokens"] = entry.maxPromptTokens;
   json["min_response_tokens"] = entry.minResponseTokens;

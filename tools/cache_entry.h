@@ -25,6 +25,8 @@ struct CacheEntry {
   std::vector<uint32_t> batches;
   std::string kvType;
   uint64_t kvBytes = 0;
+  std::string places;                ///< placementText of a blob for several devices; empty: one runs it all
+  nlohmann::ordered_json placement;  ///< placementJson
 };
 
 /// Reads all of the file but its weights.

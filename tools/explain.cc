@@ -1,12 +1,15 @@
 #include "tools/explain.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <span>
 #include <vector>
 
+#include "base/concat.h"
 #include "blob/names.h"
 #include "tools/counted.h"
+#include "tools/placement_report.h"
 
 namespace firn::tools {
 namespace {
@@ -24,7 +27,25 @@ std::string measured(uint64_t nanoseconds) { return decimals(static_cast<double>
 std::string stepLine(const blob::Blob& blob, uint32_t entry, uint32_t row0, uint32_t rows, size_t steps) {
   const blob::EntryRecord& record = blob.entries()[entry];
   return "  " + blob::entryName(record.kind, record.rows, record.context) + ", rows " + std::to_string(row0) + " to " +
-         std::to_string(row0 + rows - 1) + (steps == 1 ? "" : ", x " + std::to_string(steps)) + ": ";
+         std::to_string(row0 + rows - 1) + (steps == 1 ? "" : ", x " + std::to_string(steps)) + onDevices(blob, entry) +
+         ": ";
+}
+
+/// A line for each part of an entry of a blob for several devices, of `steps` steps; nothing of any other blob.
+std::string partLines(const blob::Blob& blob, uint32_t entry, size_t steps) {
+  if (blob.targets().size() == 1) return {};
+  std::string lines;
+  for (const blob::PlanPart& part : blob::partsOf(blob, entry)) {
+    lines += concat("    ", blob::targetName(part.target), ": ", part.contents, ", predicted ",
+                    predicted(blob.entries()[entry++].predictedPicoseconds * steps), "\n");
+  }
+  return lines;
+}
+
+/// Where the entries of `kind` run, which a compile places all alike.
+std::string onDevicesOf(const blob::Blob& blob, blob::EntryKind kind) {
+  const auto at = std::ranges::find(blob.entries(), kind, &blob::EntryRecord::kind);
+  return at == blob.entries().end() ? "" : onDevices(blob, static_cast<uint32_t>(at - blob.entries().begin()));
 }
 
 /// Calls `line(run)` for each run of neighbours that are like its first by `isLike(first, other)`: they share a line.
@@ -53,7 +74,7 @@ std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob)
     }
     tokens += rows;
     lines += stepLine(blob, run.front().variant->entry, run.front().row0, rows, run.size()) + "predicted " +
-             predicted(cost) + "\n";
+             predicted(cost) + "\n" + partLines(blob, run.front().variant->entry, run.size());
   });
   return "plan: " + counted(tokens, "token") + " in " + counted(plan.steps.size(), "step") + ", predicted " +
          predicted(plan.picoseconds) + "\n" + lines;
@@ -76,10 +97,11 @@ std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob
             ", predicted " + predicted(cost) + "\n";
     total += nanoseconds;
   });
-  text += "  head: " + measured(times.headNanoseconds) + "\n";
+  text += "  head" + onDevicesOf(blob, blob::EntryKind::kHead) + ": " + measured(times.headNanoseconds) + "\n";
   if (times.decodeSteps > 0) {
-    text += "  " + counted(times.decodeSteps, "step") + ": " + measured(times.decodeNanoseconds) + ", " +
-            measured(times.decodeNanoseconds / times.decodeSteps) + " each\n";
+    text += "  " + counted(times.decodeSteps, "step") + onDevicesOf(blob, blob::EntryKind::kGenerate) + ": " +
+            measured(times.decodeNanoseconds) + ", " + measured(times.decodeNanoseconds / times.decodeSteps) +
+            " each\n";
   }
   const double bytes = static_cast<double>(times.bytesMoved);
   text += "  moved for prompt and answer together " + decimals(bytes * 1e-9, "GB");

@@ -18,6 +18,7 @@
 #include "tools/name_options.h"
 #include "tools/number_option.h"
 #include "tools/output_file.h"
+#include "tools/placement_report.h"
 #include "tools/progress_bar.h"
 #include "tools/standard_input.h"
 #include "tools/usage.h"
@@ -77,7 +78,7 @@ void describe(CLI::App& app, Request& request) {
   app.add_flag("--quiet", request.quiet, "Print nothing but errors, notes and, on a terminal, the progress bar");
 }
 
-void printJson(const Request& request, const CompileReport& report) {
+firn::Status printJson(const Request& request, const CompileReport& report) {
   nlohmann::ordered_json json = {{"device", request.options.target},
                                  {"threads", report.lanes},
                                  {"max_prompt_tokens", report.maxPromptTokens},
@@ -87,6 +88,8 @@ void printJson(const Request& request, const CompileReport& report) {
                                  {"contexts", report.contexts},
                                  {"batch", report.batches}};
   if (const auto& written = report.written) {
+    FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
+    json["placement"] = firn::tools::placementJson(blob);
     json.update({{"output", request.options.outputPath},
                  {"entries", written->entries},
                  {"bodies", written->bodies},
@@ -99,6 +102,7 @@ void printJson(const Request& request, const CompileReport& report) {
   }
   json["warnings"] = report.warnings;
   std::cout << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  return firn::Status::ok();
 }
 
 void printSummary(const Request& request, const CompileReport& report) {
@@ -162,11 +166,15 @@ int runCompile(int argc, char** argv) {
     }
   }
   if (request.json) {
-    printJson(request, report);
+    status = printJson(request, report);
   } else if (!request.quiet && report.written) {
     printSummary(request, report);
   }
   std::cout.flush();
+  if (!status.isOk()) {
+    std::cerr << name << ": " << firn::printableText(status.toString()) << "\n";
+    return firn::tools::exitCode(status);
+  }
   if (!std::cout) {
     std::cerr << name << ": io: standard output could not be written\n";
     return firn::tools::kExitError;

@@ -71,6 +71,25 @@ TEST_F(CliCacheTest, ListTellsWhatEachModelWasCompiledFor) {
                           HasSubstr("batch none, KV i8 "), HasSubstr("just now"), HasSubstr("in 3 files")));
 }
 
+TEST_F(CliCacheTest, APlaceIsShown) {
+  fill({"--prefill-device", "reference", "--place", "layers[1:]=cpu"});
+  const ordered_json entry = entries()[0];
+  EXPECT_EQ(entry["device"], "cpu and reference");
+  ASSERT_EQ(entry["placement"].size(), 3U);  // prefill, generate, head
+  EXPECT_THAT(entry["placement"][0]["entries"][0].get<std::string>(), testing::StartsWith("prefill.16."));
+  EXPECT_EQ(entry["placement"][0]["parts"][0]["device"], "reference");
+  EXPECT_EQ(entry["placement"][0]["parts"][0]["contents"], "input, layer 0");
+  EXPECT_THAT(entry["placement"][0]["parts"][0]["reason"].get<std::string>(), HasSubstr("--prefill-device reference"));
+  EXPECT_EQ(entry["placement"][0]["parts"][1]["device"], "cpu");
+  EXPECT_THAT(firn({"cache", "list"}),
+              HasSubstr("; prefill on reference (input, layer 0) and cpu (layers 1 to 2), generate and head on cpu\n"));
+  // A compile tells the same.
+  const ordered_json compiled =
+      ordered_json::parse(firn({"compile", kModel, "-o", folder.file("x.firn"), "--prefill-device", "reference",
+                                "--place", "layers[1:]=cpu", "--json"}));
+  EXPECT_EQ(compiled["placement"], entry["placement"]);
+}
+
 TEST_F(CliCacheTest, AnUnfinishedFileIsSaidToBeThat) {
   fill({});
   const std::string path = folder.cachedBlobs().front();

@@ -182,7 +182,7 @@ TEST_F(CliTest, ACompileReportsOnlyWhatItKnows) {
       EXPECT_TRUE(report.contains(name)) << phase << " " << name;
     }
     for (const char* name : {"output", "entries", "bodies", "tasks", "kv_type", "kv_bytes", "scratch_bytes",
-                             "weights_bytes", "blob_bytes"}) {
+                             "weights_bytes", "blob_bytes", "placement"}) {
       EXPECT_EQ(report.contains(name), isWhole) << phase << " " << name;
     }
   }
@@ -217,6 +217,29 @@ TEST_F(CliTest, InspectShowsEachPartAndItsReason) {
   };
   EXPECT_EQ(tokens({"run", blob}), tokens({"run", compiled()}));
   EXPECT_EQ(tokens({"run", kModel, "--threads", "2", "--place", "layers[1:]=cpu"}), tokens({"run", compiled()}));
+}
+
+TEST_F(CliTest, EachPartOfASplitModelIsNamedWithItsDevice) {
+  const std::string blob = folder.file("split.firn");
+  firn({"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "2", "--place",
+        "layers[1:]=reference,head=cpu"});
+  EXPECT_THAT(firn({"inspect", blob}), HasSubstr("targets cpu and reference, 2 lanes"));
+  EXPECT_THAT(firnJson({"inspect", blob})["ident"]["targets"], ElementsAre("cpu", "reference"));
+  const std::string session = folder.file("session");
+  const auto result = folder.run("firn", {"run", blob, "--prompt-ids", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+                                          "--max-tokens", "4", "--ignore-eos", "--explain", "--prompt-cache", session});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  for (const char* line : {"  prefill[.]16[.]192, rows 0 to 15 on cpu and reference: predicted [^\n]*\n"
+                           "    cpu: input, layer 0, predicted [0-9.]* ms\n"
+                           "    reference: layers 1 to 2, predicted [0-9.]* ms\n",
+                           "  prefill[.]16[.]192, rows 0 to 15 on cpu and reference: [0-9.]* ms, predicted",
+                           "  head on cpu: ", "  3 steps on cpu and reference: "}) {
+    EXPECT_THAT(result.err, testing::ContainsRegex(line));
+  }
+  // What another device has computed is refused with all of them named.
+  const auto refused = folder.run("firn", {"run", compiled(), "--prompt-ids", "1", "--prompt-cache", session});
+  EXPECT_EQ(refused.exitCode, 1);
+  EXPECT_THAT(refused.err, HasSubstr("the snapshot's device is reference and cpu, the loaded model's is cpu"));
 }
 
 TEST_F(CliTest, ReadelfHasNothingToSay) {
