@@ -21,12 +21,15 @@ Status unknownBuffer(const char* call, BufferId id) {
 
 }  // namespace
 
-Result<PageBuffer> allocateDeviceMemory(uint64_t bytes) {
+Status checkDeviceMemory(uint64_t bytes) {
   const uint64_t physical = physicalBytes();
-  if (bytes > physical) {
-    return resourceExhausted(std::to_string(bytes) + " bytes of device memory asked for, the machine has " +
-                             std::to_string(physical) + "; use a smaller context or model");
-  }
+  if (bytes <= physical) return Status::ok();
+  return resourceExhausted(std::to_string(bytes) + " bytes of device memory asked for, the machine has " +
+                           std::to_string(physical) + "; use a smaller context or model");
+}
+
+Result<PageBuffer> allocateDeviceMemory(uint64_t bytes) {
+  FIRN_RETURN_IF_ERROR(checkDeviceMemory(bytes));
   return PageBuffer::allocate(bytes);
 }
 

@@ -13,8 +13,11 @@
 
 namespace firn::runtime {
 
-/// Zeroed pages for a device. resource_exhausted when the system refuses, or when the machine has less memory than
-/// that: pages are handed out at first touch, and a promise that cannot be kept would end in a kill much later.
+/// resource_exhausted when the machine has less memory than `bytes`.
+Status checkDeviceMemory(uint64_t bytes);
+
+/// Zeroed pages for a device. resource_exhausted when the system refuses, or by checkDeviceMemory: pages are handed out
+/// at first touch, and a promise that cannot be kept would end in a kill much later.
 Result<PageBuffer> allocateDeviceMemory(uint64_t bytes);
 
 /// Buffers by id; ids are never used twice. One thread at a time.

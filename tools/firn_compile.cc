@@ -89,6 +89,7 @@ firn::Status printJson(const Request& request, const CompileReport& report) {
                                  {"batch", report.batches}};
   if (const auto& written = report.written) {
     FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
+    json["device"] = firn::blob::targetNames(blob.targets());
     json["placement"] = firn::tools::placementJson(blob);
     json.update({{"output", request.options.outputPath},
                  {"entries", written->entries},

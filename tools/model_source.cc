@@ -5,12 +5,15 @@
 #include <iostream>
 
 #include "base/align.h"
+#include "base/concat.h"
 #include "base/cpus.h"
+#include "blob/kv_part.h"
 #include "blob/layout.h"
 #include "blob/names.h"
 #include "compiler/driver.h"
 #include "compiler/import/import.h"
 #include "compiler/ladders.h"
+#include "runtime/buffers.h"
 #include "tools/counted.h"
 #include "tools/file_kind.h"
 #include "tools/name_options.h"
@@ -56,6 +59,18 @@ PlannedLimits plannedLimits(const CompileChoice& choice) {
   PlannedLimits limits{.maxPromptTokens = roundUp(prompt, compiler::kSizeUnit), .kvRows = 0};
   limits.kvRows = limits.maxPromptTokens + roundUp(response, compiler::kSizeUnit);
   return limits;
+}
+
+/// Whether this machine has memory for the cache of a session, which a compile is not needed to know. The type of the
+/// cache is that which is named, or f16: a device whose own is larger is refused behind the compile only.
+Status checkCacheFits(const ModelChoice& choice, const PlannedLimits& limits) {
+  FIRN_ASSIGN_OR_RETURN(const import::ModelSpec model, import::importModel(choice.path));
+  const DType type = blob::kvTypeFromName(choice.compile.kvType).value_or(DType::kF16);
+  const auto part = blob::KvPart::of(type, model.kvHeads, limits.kvRows, model.headDim);
+  const Status fits = runtime::checkDeviceMemory(part ? part->bytes() * 2 * model.layers.size() : UINT64_MAX);
+  return fits.isOk() ? fits
+                     : fits.withPlace(concat("the KV cache of ", limits.kvRows, " rows of ", dtypeInfo(type)->name,
+                                             " (--max-prompt-len, --min-response-len, --kv-type)"));
 }
 
 }  // namespace
@@ -117,7 +132,11 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     return open;
   }
   noteThreads(choice.compile.threads);
-  const auto beforeCompile = [&] { return check ? check(plannedLimits(choice.compile)) : Status::ok(); };
+  const auto beforeCompile = [&]() -> Status {
+    const PlannedLimits limits = plannedLimits(choice.compile);
+    if (check) FIRN_RETURN_IF_ERROR(check(limits));
+    return checkCacheFits(choice, limits);
+  };
   FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile, beforeCompile));
   options.device.clear();  // the blob was made for what was named
   Result<OpenModel> open = openBlob(cached.path, options);

@@ -87,6 +87,7 @@ TEST_F(CliCacheTest, APlaceIsShown) {
   const ordered_json compiled =
       ordered_json::parse(firn({"compile", kModel, "-o", folder.file("x.firn"), "--prefill-device", "reference",
                                 "--place", "layers[1:]=cpu", "--json"}));
+  EXPECT_EQ(compiled["device"], entry["device"]);
   EXPECT_EQ(compiled["placement"], entry["placement"]);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/concat.h"
 #include "blob/reader.h"
 #include "compiler/import/gguf_writer_for_test.h"
 #include "tests/e2e/program.h"
@@ -229,6 +230,29 @@ TEST_F(CliFailuresTest, WhatNeedsNoCompileIsRefusedBeforeIt) {
                 .exitCode,
             0);
   EXPECT_EQ(folder.cachedBlobs().size(), 1U);
+}
+
+TEST_F(CliFailuresTest, ACacheThatNoMachineHoldsIsRefusedBeforeTheCompile) {
+  constexpr uint32_t kHeads = 1024;
+  constexpr uint32_t kHeadDim = 128;  // two million rows of these take a terabyte
+  import::GgufWriter wide = import::tinyLlama();
+  for (const char* key : {"attention.head_count", "attention.head_count_kv"}) wide.u32(concat("llama.", key), kHeads);
+  for (const char* key : {"key", "value"}) wide.u32(concat("llama.attention.", key, "_length"), kHeadDim);
+  for (const char* name : {"q", "k", "v"}) {
+    wide.tensor(concat("blk.0.attn_", name, ".weight"), {8, uint64_t{kHeads} * kHeadDim});
+  }
+  const import::ByteVector bytes = wide.tensor("blk.0.attn_output.weight", {uint64_t{kHeads} * kHeadDim, 8}).bytes();
+  const std::string model = folder.file("wide.gguf");
+  writeFile(model, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  writeFile(folder.file("ids.json"), "[1, 2, 1, 2]");
+  for (std::vector<std::string> command : {std::vector<std::string>{"run", model, "--prompt-ids", "1"},
+                                           {"bench", model},
+                                           {"eval", "perplexity", model, "--ids", folder.file("ids.json")}}) {
+    if (command.front() == "eval") command.insert(command.end(), {"--window", "4"});
+    command.insert(command.end(), {"--max-prompt-len", "1048576", "--min-response-len", "1048576"});
+    expectFailure(command, 1, "resource_exhausted: the KV cache of 2097152 rows of f16 (--max-prompt-len, ");
+    EXPECT_THAT(folder.cachedBlobs(), IsEmpty());
+  }
 }
 
 TEST_F(CliFailuresTest, ABenchmarkFitsTheModel) {
