@@ -23,7 +23,7 @@ constexpr KvLayout kLayoutI8 = {.heads = 4, .kvHeads = 2, .rows = 8, .rowBytes =
 constexpr SnapshotIdentity kIdentity = {.modelHash = {1, 2},
                                         .weightsHash = {3, 4},
                                         .programHash = {5, 6},
-                                        .target = static_cast<uint32_t>(blob::Target::kCpu),
+                                        .targets = uint32_t{1} << static_cast<uint32_t>(blob::Target::kCpu),
                                         .arithmeticId = 1,
                                         .lanes = 2,
                                         .layers = 1,
