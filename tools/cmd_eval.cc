@@ -181,7 +181,7 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   }
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   std::unique_ptr<engine::Session> reference;
-  const bool isReference = open.model->blob().ident().target == blob::Target::kReference;
+  const bool isReference = open.model->blob().targets() == std::vector{blob::Target::kReference};
   options.perplexity.klWindows = options.klWindows.value_or(isReference ? 0 : kDefaultKlWindows);
   if (options.perplexity.klWindows > 0) {
     FIRN_ASSIGN_OR_RETURN(reference, openReference(options.model));

@@ -299,6 +299,10 @@ TEST_F(CliTest, EvalMeasuresPerplexityAndDivergence) {
   const ordered_json reference =
       firnJson({"eval", "perplexity", kModel, folder.file("text"), "--window", "64", "--device", "reference"});
   EXPECT_NEAR(cpu["perplexity"].get<double>() / reference["perplexity"].get<double>(), 1, 1e-3);
+  EXPECT_FALSE(reference.contains("mean_kl")) << "from itself";
+  EXPECT_TRUE(firnJson({"eval", "perplexity", kModel, folder.file("text"), "--window", "64", "--device", "reference",
+                        "--place", "head=cpu"})
+                  .contains("mean_kl"));
 }
 
 TEST_F(CliTest, AModelWithoutTokenizerRunsOnIds) {
