@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blob/extent.h"
@@ -24,7 +25,8 @@ namespace firn::blob {
 class Editor {
  public:
   explicit Editor(Target target, std::optional<DType> kvType = std::nullopt)
-      : bytes_(*sampleBlob(target, SampleSize::kFull, kvType)) {
+      : Editor(*sampleBlob(target, SampleSize::kFull, kvType)) {}
+  explicit Editor(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {
     const auto blob = Blob::fromMemory(bytes_);
     EXPECT_TRUE(blob.isOk());
     frame_ = blob->frame();
@@ -107,17 +109,21 @@ inline void expectMessage(const Status& status, std::string_view expected) {
   EXPECT_NE(status.message().find(expected), std::string::npos) << expected << ", found: " << status.toString();
 }
 
-/// Every lie is refused, by a message that names the record.
-inline void expectRefused(Target target, const std::vector<Lie>& lies, std::optional<DType> kvType = std::nullopt) {
-  ASSERT_TRUE(Editor(target, kvType).read().isOk());
+/// Every lie that is told of `blob` is refused, by a message that names the record.
+inline void expectRefused(const Editor& blob, const std::vector<Lie>& lies) {
+  ASSERT_TRUE(Editor(blob).read().isOk());
   for (size_t i = 0; i < lies.size(); ++i) {
-    Editor editor(target, kvType);
+    Editor editor = blob;
     lies[i].tell(editor);
     const Status status = editor.read();
     ASSERT_FALSE(status.isOk()) << "lie " << i << ": " << lies[i].expected;
     EXPECT_NE(status.message().find(lies[i].expected), std::string::npos)
         << "lie " << i << " expects '" << lies[i].expected << "', found: " << status.toString();
   }
+}
+
+inline void expectRefused(Target target, const std::vector<Lie>& lies, std::optional<DType> kvType = std::nullopt) {
+  expectRefused(Editor(target, kvType), lies);
 }
 
 }  // namespace firn::blob

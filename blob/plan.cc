@@ -1,6 +1,7 @@
 #include "blob/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/concat.h"
@@ -39,14 +40,16 @@ std::vector<PlanPart> partsOf(const Blob& blob, uint32_t entry) {
 
 std::vector<PlanGroup> planOf(const Blob& blob) {
   std::vector<PlanGroup> groups;
+  std::map<std::vector<PlanPart>, size_t> numbers;  // of the groups: a hostile blob has as many as entries
   const auto entries = blob.entries();
   for (uint32_t i = 0; i < entries.size(); i += entries[i].parts) {
     std::vector<PlanPart> parts = partsOf(blob, i);
-    auto group = std::ranges::find(groups, parts, &PlanGroup::parts);
-    if (group == groups.end()) group = groups.insert(groups.end(), {{}, {}, std::move(parts)});
-    group->entries.push_back(entryName(entries[i].kind, entries[i].rows, entries[i].context));
+    const auto [known, isNew] = numbers.try_emplace(parts, groups.size());
+    if (isNew) groups.push_back({{}, {}, std::move(parts)});
+    PlanGroup& group = groups[known->second];
+    group.entries.push_back(entryName(entries[i].kind, entries[i].rows, entries[i].context));
     const EntryKind kind = entries[i].kind;
-    if (std::ranges::find(group->kinds, kind) == group->kinds.end()) group->kinds.push_back(kind);
+    if (std::ranges::find(group.kinds, kind) == group.kinds.end()) group.kinds.push_back(kind);
   }
   return groups;
 }

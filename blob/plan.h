@@ -2,6 +2,7 @@
 // Not here: the records themselves (dump.h), how the compiler decides (compiler/placement.h).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ struct PlanPart {
   std::string contents;     ///< "input, layers 0 to 3", "layers 4 to 7, output"
   std::string_view reason;  ///< why there, and why the cut; as long as the blob
 
-  bool operator==(const PlanPart&) const = default;
+  auto operator<=>(const PlanPart&) const = default;
 };
 
 /// Entries that are cut alike.

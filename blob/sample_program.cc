@@ -1,16 +1,13 @@
 #include "blob/sample_program.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 
 #include "base/align.h"
 #include "base/concat.h"
-#include "base/mapped_file.h"
 #include "blob/extent.h"
 #include "blob/kv_part.h"
+#include "blob/sample_file.h"
 
 namespace firn::blob {
 
@@ -459,16 +456,8 @@ std::vector<std::byte> sampleWeights(const Contents& contents) {
 }
 
 Result<std::vector<std::byte>> sampleBlob(Target target, SampleSize size, std::optional<DType> kvType) {
-  const char* folder = getenv("TMPDIR");
-  const std::string path = concat(folder != nullptr ? folder : "/tmp", "/firn_sample_", getpid(), ".firn");
   const Contents contents = sampleContents(target, size, kvType);
-  FIRN_ASSIGN_OR_RETURN(Writer writer, Writer::create(path, contents));
-  FIRN_RETURN_IF_ERROR(writer.appendWeights(sampleWeights(contents)));
-  FIRN_RETURN_IF_ERROR(writer.finish());
-  const Result<MappedFile> file = MappedFile::open(path);
-  unlink(path.c_str());
-  if (!file.isOk()) return file.status();
-  return std::vector<std::byte>(file->bytes().begin(), file->bytes().end());
+  return blobFile(contents, sampleWeights(contents));
 }
 
 }  // namespace firn::blob

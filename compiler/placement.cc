@@ -18,7 +18,9 @@ Status refuse(std::string_view place, std::string_view why) {
 /// A number that is the whole of `text`; `absent` for an empty one.
 std::optional<uint32_t> layerNumber(std::string_view text, uint32_t absent) {
   if (text.empty()) return absent;
+  constexpr size_t kMaxDigits = 10;  // of 32 bits: a place is never long
   uint32_t number = 0;
+  if (text.size() > kMaxDigits) return std::nullopt;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number == kToTheEnd) return std::nullopt;
   return number;

@@ -51,6 +51,7 @@ TEST(PlacementTest, RefusesByName) {
       {"layers[0: 4]=cpu", "layer numbers"},
       {"layers[0:4:6]=cpu", "layer numbers"},
       {"layers[0:99999999999]=cpu", "layer numbers"},
+      {"layers[00000000001:2]=cpu", "layer numbers"},
       {"layers[4:4]=cpu", "holds no layer"},
       {"layers[4:2]=cpu", "holds no layer"},
       {"layers[0:4]=cpu,layers[3:5]=reference", "places again what 'layers[0:4]=cpu' places"},

@@ -2,6 +2,7 @@
 // --place, else by --prefill-device or --decode-device, else by --device. Neighbours that end up on one target are one
 // function; a range of layers of --place is always a function of its own.
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/cut.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/place_reason.h"
 #include "compiler/placement.h"
 #include "compiler/target/targets.h"
 #include "llvm/ADT/StringExtras.h"
@@ -35,15 +37,13 @@ std::string capableTargets(mlir::Operation* op) {
   return names.empty() ? "none" : names;
 }
 
-/// The reason that stands on every function: which kinds of ops it has.
-template <typename Ops>
-std::string kernelsOf(const Target& target, Ops&& ops) {
+/// The reason that stands on a body: which kinds of ops it has.
+std::string kernelsOf(const Target& target, llvm::ArrayRef<mlir::Operation*> ops) {
   std::set<std::string> kinds;
   for (mlir::Operation* op : ops) {
     if (isTensorOp(op)) kinds.insert(op->getName().stripDialect().str());
   }
-  return "target " + target.name().str() +
-         " has a kernel for each op here: " + (kinds.empty() ? "none of its own, only calls" : llvm::join(kinds, ", "));
+  return "target " + target.name().str() + " has a kernel for each op here: " + llvm::join(kinds, ", ");
 }
 
 llvm::SmallVector<mlir::Operation*> opsOf(FuncOp func) {
@@ -55,14 +55,22 @@ llvm::SmallVector<mlir::Operation*> opsOf(FuncOp func) {
 /// Where something is to run.
 struct Wish {
   const Target* target = nullptr;
-  const PlaceRange* range = nullptr;  ///< of --place, if one names it
-  std::string why;                    ///< the option that says so; empty for --device
+  const PlaceRange* range = nullptr;              ///< of --place, if one names it
+  std::string option = {};                        ///< that says so; empty for --device
+  std::optional<Refusal> refusal = std::nullopt;  ///< why it is not where an option says
 };
 
 /// A call, or the ops between two calls.
 struct Unit {
   llvm::SmallVector<mlir::Operation*> ops;
   Wish wish;
+  int64_t layer = kOutsideLayers;
+};
+
+/// What a target refused, and who runs it: said once for all layers, whose chunk sizes have a body each.
+struct Warning {
+  mlir::Location location;  ///< of the first
+  std::set<int64_t> layers;
 };
 
 class Placer {
@@ -80,15 +88,21 @@ class Placer {
     for (FuncOp func : others) {
       if (func->hasAttr(graph::kDeviceAttr)) continue;  // an entry calls it
       Unit unit = {opsOf(func), wishOf(options_.target, "")};
-      if (mlir::failed(settle(unit, "outside the layers", func))) return mlir::failure();
+      if (mlir::failed(settle(unit, func))) return mlir::failure();
       annotate(func, *unit.wish.target);
+    }
+    for (const auto& [what, warning] : warnings_) {
+      const auto& [refusal, able] = what;
+      mlir::emitWarning(warning.location)
+          << "graph.place_c2: target " << refusal.target << " cannot run " << refusal.op << " "
+          << whereText(warning.layers) << ": " << refusal.why << "; it runs on " << able;
     }
     return mlir::success();
   }
 
  private:
-  Wish wishOf(llvm::StringRef name, std::string why) const {
-    return {target::findTarget(name), nullptr, std::move(why)};
+  Wish wishOf(llvm::StringRef name, std::string option) const {
+    return {target::findTarget(name), nullptr, std::move(option)};
   }
 
   /// What holds for an entry where no place is named.
@@ -121,8 +135,9 @@ class Placer {
     return tables_.lookupSymbolIn<FuncOp>(module_, call.getCalleeAttr().getAttr());
   }
 
-  /// Moves `unit` to a target that has a kernel for each of its ops, with the reason. Fails when none has.
-  mlir::LogicalResult settle(Unit& unit, const llvm::Twine& where, FuncOp func) {
+  /// Moves `unit`, which stands in `func`, to a target that has a kernel for each of its ops, with the reason. Fails
+  /// when none has.
+  mlir::LogicalResult settle(Unit& unit, FuncOp func) {
     const auto whyNot = [&](const Target& target) -> std::pair<mlir::Operation*, std::string> {
       for (mlir::Operation* op : unit.ops) {
         auto call = llvm::dyn_cast<graph::CallOp>(op);
@@ -139,17 +154,15 @@ class Placer {
     llvm::SmallVector<const Target*> candidates = {target::findTarget(options_.target)};
     llvm::append_range(candidates, target::allTargets());
     auto able = llvm::find_if(candidates, [&](const Target* target) { return whyNot(*target).first == nullptr; });
-    const std::string what = ("target " + asked.name() + " cannot run " + op->getName().getStringRef() + " " + where +
-                              " (@" + func.getSymName() + "): " + why)
-                                 .str();
+    const Refusal refusal = {asked.name().str(), op->getName().getStringRef().str(), why};
     if (able == candidates.end()) {
-      return op->emitOpError() << "graph.place_c2: " << what << "; targets that can: " << capableTargets(op);
+      return op->emitOpError() << "graph.place_c2: target " << refusal.target << " cannot run " << refusal.op << " "
+                               << whereText({unit.layer}) << " (@" << func.getSymName() << "): " << why
+                               << "; targets that can: " << capableTargets(op);
     }
-    // Once for a layer: its chunk sizes have a body each.
-    if (warned_.insert((asked.name() + op->getName().getStringRef() + where).str()).second) {
-      op->emitWarning() << "graph.place_c2: " << what << "; it runs on " << (*able)->name();
-    }
-    unit.wish = {*able, nullptr, what};
+    warnings_.try_emplace({refusal, (*able)->name().str()}, Warning{op->getLoc(), {}})
+        .first->second.layers.insert(unit.layer);
+    unit.wish = {*able, nullptr, "", refusal};
     return mlir::success();
   }
 
@@ -158,6 +171,7 @@ class Placer {
     llvm::SmallVector<Unit> units;
     if (mlir::failed(findUnits(func, wishOfEntry(entry), units))) return mlir::failure();
     llvm::SmallVector<Part> parts;
+    llvm::SmallVector<PlaceReason> reasons;  // of the parts
     const Unit* last = nullptr;
     for (Unit& unit : units) {
       auto call = llvm::dyn_cast<graph::CallOp>(unit.ops.front());
@@ -165,24 +179,25 @@ class Placer {
       // Ops outside the layers join whoever shares their target; layers only those of their own range.
       const bool joins = last != nullptr && last->wish.target == unit.wish.target &&
                          (last->wish.range == unit.wish.range || !call || !llvm::isa<graph::CallOp>(last->ops.front()));
-      if (!joins) parts.push_back({{}, unit.wish.target->name().str(), ""});
-      Part& part = parts.back();
-      part.ops.append(unit.ops);
-      if (part.reason.find(unit.wish.why) == std::string::npos) {
-        part.reason += (part.reason.empty() ? "" : "; ") + unit.wish.why;
+      if (!joins) {
+        parts.push_back({{}, unit.wish.target->name().str(), ""});
+        reasons.emplace_back();
       }
+      parts.back().ops.append(unit.ops);
+      reasons.back().addOption(unit.wish.option);
+      if (unit.wish.refusal) reasons.back().addRefusal(*unit.wish.refusal, unit.layer);
       last = &unit;
     }
-    for (Part& part : parts) {
-      const std::string kernels = kernelsOf(*target::findTarget(part.device), part.ops);
-      part.reason = part.reason.empty() ? kernels : part.reason + "; " + kernels;
+    if (parts.empty()) {  // it gives back what it is given
+      const Wish wish = wishOfEntry(entry);
+      parts.push_back({{}, wish.target->name().str(), ""});
+      reasons.emplace_back().addOption(wish.option);
     }
+    for (auto [part, reason] : llvm::zip(parts, reasons)) part.reason = reason.text("--device " + part.device);
     if (parts.size() > 1) return cutEntry(func, parts);
-    const Target& target = parts.empty() ? *wishOfEntry(entry).target : *target::findTarget(parts.front().device);
     mlir::Builder builder(func.getContext());
-    func->setAttr(graph::kDeviceAttr, builder.getStringAttr(target.name()));
-    func->setAttr(graph::kReasonAttr,
-                  builder.getStringAttr(parts.empty() ? kernelsOf(target, opsOf(func)) : parts.front().reason));
+    func->setAttr(graph::kDeviceAttr, builder.getStringAttr(parts.front().device));
+    func->setAttr(graph::kReasonAttr, builder.getStringAttr(parts.front().reason));
     return mlir::success();
   }
 
@@ -193,7 +208,7 @@ class Placer {
     for (mlir::Operation& op : func.getBody().front().without_terminator()) {
       auto call = llvm::dyn_cast<graph::CallOp>(op);
       if (call) {
-        units.push_back({{&op}, wishOfLayer(call.getLayer(), otherwise)});
+        units.push_back({{&op}, wishOfLayer(call.getLayer(), otherwise), call.getLayer()});
       } else if (isOpen) {
         units.back().ops.push_back(&op);
       } else {
@@ -204,8 +219,7 @@ class Placer {
     }
     for (Unit& unit : units) {
       auto call = llvm::dyn_cast<graph::CallOp>(unit.ops.front());
-      const std::string where = call ? "in layer " + std::to_string(call.getLayer()) : "outside the layers";
-      if (mlir::failed(settle(unit, where, call ? calleeOf(call) : func))) return mlir::failure();
+      if (mlir::failed(settle(unit, call ? calleeOf(call) : func))) return mlir::failure();
     }
     return mlir::success();
   }
@@ -239,7 +253,7 @@ class Placer {
   llvm::ArrayRef<PlaceRange> places_;
   mlir::SymbolTableCollection tables_;  // of the functions before this pass: only bodies are looked up, by their calls
   std::map<std::pair<const void*, const Target*>, FuncOp> bodies_;  ///< by name of the callee
-  std::set<std::string> warned_;
+  std::map<std::pair<Refusal, std::string>, Warning> warnings_;     ///< by what was refused and the target that runs it
 };
 
 class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::ModuleOp>> {

@@ -202,8 +202,8 @@ TEST_F(CliTest, InspectShowsEachPartAndItsReason) {
   const std::string blob = folder.file("split.firn");
   firn({"compile", kModel, "-o", blob, "--max-prompt-len", "64", "--threads", "2", "--place", "layers[1:]=cpu"});
   const std::string plan = firn({"inspect", blob, "--plan"});
-  EXPECT_THAT(plan, HasSubstr("input, layer 0: target cpu has a kernel for each op here: embed"));
-  EXPECT_THAT(plan, HasSubstr("--place layers[1:]=cpu"));
+  EXPECT_THAT(plan, HasSubstr("input, layer 0: --device cpu\n"));
+  EXPECT_THAT(plan, HasSubstr(": --place layers[1:]=cpu\n"));
   EXPECT_THAT(plan, HasSubstr("head.1, head.16, head.64\n  cpu        output"));
   const ordered_json entry = firnJson({"inspect", blob})["entries"][1];
   EXPECT_EQ(entry["part"], 1);
