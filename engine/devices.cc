@@ -24,9 +24,12 @@ Result<Devices> Devices::open(const blob::Blob& blob, const DevicesOptions& opti
     }
     return devices;
   }
+  // Where no device has a choice of sets, the first one refuses it.
+  const bool someHasSets =
+      std::ranges::any_of(targets, [](auto target) { return runtime::hasInstructionSets(blob::targetName(target)); });
   for (const blob::Target target : targets) {
     DevicesOptions own = options;
-    if (!devices.loaded_.empty()) own.deviceOptions = {};
+    if (someHasSets && !runtime::hasInstructionSets(blob::targetName(target))) own.deviceOptions.instructionSet = {};
     FIRN_RETURN_IF_ERROR(devices.load(std::string(blob::targetName(target)), target, own));
   }
   return devices;

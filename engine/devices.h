@@ -19,7 +19,7 @@ struct DevicesOptions {
   /// Name for runtime::openDevice, to run everything; empty: those named like the blob's targets.
   std::string device = {};
   uint32_t threads = 0;  ///< 0: as many as lanes and CPUs allow; of several devices each has at most its own
-  runtime::DeviceOptions deviceOptions = {};  ///< of the first device
+  runtime::DeviceOptions deviceOptions = {};  ///< each goes to every device that it means something to
 };
 
 /// One thread at a time.

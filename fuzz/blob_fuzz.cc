@@ -15,6 +15,7 @@
 #include "base/page_buffer.h"
 #include "blob/dump.h"
 #include "blob/extent.h"
+#include "blob/plan.h"
 #include "blob/reader.h"
 #include "blob/task_op.h"
 #include "blob/verifier.h"
@@ -117,6 +118,7 @@ void tryFile(std::span<const std::byte> outside) {
   dumpText(*blob, {.tasks = true}, [&](std::string_view piece) { text += piece; });
   dumpJson(*blob, {.tasks = true}, [&](std::string_view piece) { json += piece; });
   check(text.ends_with('\n'));
+  check(planText(*blob).ends_with('\n'));
   // For the parser a zero byte is the end of its input.
   check(json.find('\0') == std::string::npos && nlohmann::json::accept(json));
   check(blob->weights().size() == weightsBytes);

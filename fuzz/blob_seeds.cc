@@ -1,5 +1,5 @@
 // Writes seeds for blob_fuzz and device_fuzz: FOLDER/program/ has the program sections of sample blobs, which both
-// take, FOLDER/file/ whole blobs without their weights, which only blob_fuzz does.
+// take, FOLDER/file/ the small ones and one of two targets as whole blobs without weights, which only blob_fuzz does.
 //   blob_seeds FOLDER
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +11,9 @@
 #include "base/concat.h"
 #include "blob/names.h"
 #include "blob/reader.h"
+#include "blob/sample_file.h"
 #include "blob/sample_program.h"
+#include "blob/two_target_program.h"
 
 namespace firn::blob {
 namespace {
@@ -21,6 +23,15 @@ Status writeSeed(const std::string& path, uint8_t mode, std::span<const std::byt
   std::vector<std::byte> seed{static_cast<std::byte>(mode)};
   seed.insert(seed.end(), bytes.begin(), bytes.end());
   return writeFileAtomically(path, seed);
+}
+
+/// The program section of the blob `file`, and where it is small the blob without its weights.
+Status writeSeedsOf(const std::string& folder, const std::string& name, uint8_t mode, std::span<const std::byte> file) {
+  FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
+  const SectionPlace& program = blob.frame().place(SectionId::kProgram);
+  FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, "/program/", name), mode, file.subspan(program.offset, program.bytes)));
+  if (blob.entries().size() > 1 && blob.targets().size() == 1) return Status::ok();
+  return writeSeed(concat(folder, "/file/", name), 0, file.first(blob.frame().outsideBytes()));
 }
 
 Status writeSeeds(const std::string& folder) {
@@ -33,19 +44,15 @@ Status writeSeeds(const std::string& folder) {
         // A head has no cache: one type of it is enough.
         if (size == SampleSize::kHeadOnly && kvType != DType::kF32) continue;
         FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, size, kvType));
-        FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
         const std::string name =
             concat(targetName(target), "_", size == SampleSize::kFull ? "full" : "head", "_", dtypeInfo(kvType)->name);
-        const SectionPlace& program = blob.frame().place(SectionId::kProgram);
-        const auto section = std::span(file).subspan(program.offset, program.bytes);
-        FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, "/program/", name), mode, section));
-        if (size == SampleSize::kFull) continue;
-        const auto outside = std::span(file).first(blob.frame().outsideBytes());
-        FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, "/file/", name), 0, outside));
+        FIRN_RETURN_IF_ERROR(writeSeedsOf(folder, name, mode, file));
       }
     }
   }
-  return Status::ok();
+  const Contents contents = twoTargetContents(Target::kCpu);
+  FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, blobFile(contents, sampleWeights(contents)));
+  return writeSeedsOf(folder, "two_targets", 2, file);
 }
 
 }  // namespace

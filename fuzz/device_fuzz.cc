@@ -1,6 +1,6 @@
 // Arbitrary bytes as the part of a blob before its weights, with the hash made right: what verification lets pass is
-// run on its device, every entry once, because a device follows a verified blob without looking again; on the cpu with
-// plain C++ too, where a sanitizer sees the arithmetic.
+// run on the devices of its targets, every entry once, because a device follows a verified blob without looking again;
+// on the cpu with plain C++ too, where a sanitizer sees the arithmetic. "null" takes the entries of every target.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -97,13 +97,18 @@ bool runEntry(Device& device, ProgramId program, const blob::Blob& blob, uint32_
   return isSubmitted;
 }
 
-void runAll(const blob::Blob& blob, const std::string& instructionSet) {
-  const auto device = openDevice(blob::targetName(blob.ident().target), {.instructionSet = instructionSet});
+void runAll(const blob::Blob& blob, std::string_view name, const std::string& instructionSet) {
+  const auto device = openDevice(name, {.instructionSet = instructionSet});
   check(device.isOk());
   const Result<ProgramId> program = (*device)->load(blob, {.threads = 1});
   if (!program.isOk()) return;
   for (uint32_t i = 0; i < blob.entries().size(); ++i) {
     const blob::EntryRecord& entry = blob.entries()[i];
+    if (name != "null" && name != blob::targetName(entry.target)) {
+      check((*device)->bind(*program, i, {}).code() == Code::kInvalidArgument);
+      check((*device)->submit(*program, i).code() == Code::kInvalidArgument);
+      continue;
+    }
     if (workOf(blob, entry) > kMaxWork || symbolBytes(blob, entry) > kMaxSymbolBytes) continue;
     if (runEntry(**device, *program, blob, i)) ++fuzz::acceptedInputs;
   }
@@ -161,7 +166,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Result<blob::Blob> blob = blob::Blob::fromMemory(file);
   runtime::check(blob.isOk());
   if (blob->header().kvBytes > runtime::kMaxBytes || blob->header().scratchBytes > runtime::kMaxBytes) return 0;
-  runtime::runAll(*blob, "");
-  if (ident.target == blob::Target::kCpu) runtime::runAll(*blob, "portable");
+  for (const blob::Target target : blob->targets()) {
+    runtime::runAll(*blob, blob::targetName(target), "");
+    if (target == blob::Target::kCpu) runtime::runAll(*blob, "cpu", "portable");
+  }
+  runtime::runAll(*blob, "null", "");
   return 0;
 }

@@ -16,10 +16,4 @@ Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view
                                 "; compile the model for it or open another device"));
 }
 
-Status refuseInstructionSet(const DeviceOptions& options, std::string_view device) {
-  if (options.instructionSet.empty()) return Status::ok();
-  return unsupported(concat("device ", device, " has no choice of instruction set, but \"", options.instructionSet,
-                            "\" was asked for"));
-}
-
 }  // namespace firn::runtime

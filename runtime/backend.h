@@ -39,7 +39,5 @@ class Backend {
 
 /// version_mismatch, naming both, unless the blob has entries for `target`. For admit().
 Status checkTarget(const blob::Blob& blob, blob::Target target, std::string_view device);
-/// unsupported when options ask for an instruction set: for devices that have no choice.
-Status refuseInstructionSet(const DeviceOptions& options, std::string_view device);
 
 }  // namespace firn::runtime

@@ -96,8 +96,11 @@ struct DeviceOptions {
   bool pinThreads = true;      ///< tie worker threads to CPUs where the process may use enough of them
 };
 
+/// True when DeviceOptions::instructionSet means something to the device of that name.
+bool hasInstructionSets(std::string_view device);
+
 /// "cpu", "reference" or "null"; not_found names the known ones. unsupported when the machine lacks the instruction
-/// set asked for.
+/// set asked for, or the device has no choice of them.
 Result<std::unique_ptr<Device>> openDevice(std::string_view name);
 Result<std::unique_ptr<Device>> openDevice(std::string_view name, const DeviceOptions& options);
 

@@ -1,9 +1,12 @@
 #include "compiler/import/rope_import.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/concat.h"
+#include "base/joined.h"
 #include "base/quote.h"
 #include "base/real_text.h"
 #include "blob/card_limits.h"
@@ -38,12 +41,10 @@ Result<RopeScaling> readScaling(const ArchitectureKeys& keys) {
     const bool factor = keys.has("rope.scaling.factor") || keys.has("rope.scale_linear");
     return factor ? RopeScaling::kLinear : RopeScaling::kNone;
   }
-  std::string known;
-  for (const ScalingName& scaling : kScalings) {
-    if (scaling.name == *type) return scaling.scaling;
-    known += (known.empty() ? "" : ", ") + std::string(scaling.name);
-  }
-  return keys.unsupportedKey("rope.scaling.type", "is " + quoted(*type) + "; supported: " + known);
+  const auto* const found = std::ranges::find(kScalings, *type, &ScalingName::name);
+  if (found != std::end(kScalings)) return found->scaling;
+  return keys.unsupportedKey(
+      "rope.scaling.type", concat("is ", quoted(*type), "; supported: ", joined(kScalings, ", ", &ScalingName::name)));
 }
 
 bool hasOldFactor(const ArchitectureKeys& keys) {

@@ -1,7 +1,10 @@
 #include "compiler/import/models/architectures.h"
 
-#include <string>
+#include <algorithm>
+#include <iterator>
 
+#include "base/concat.h"
+#include "base/joined.h"
 #include "base/quote.h"
 
 namespace firn::import {
@@ -20,13 +23,11 @@ std::span<const Architecture> architectures() { return kArchitectures; }
 Result<const Architecture*> findArchitecture(const GgufFile& file) {
   FIRN_ASSIGN_OR_RETURN(const std::optional<std::string_view> name, file.getString("general.architecture"));
   if (!name) return corrupt(file.path() + ": key 'general.architecture' is missing: no model to compile");
-  std::string known;
-  for (const Architecture& architecture : kArchitectures) {
-    if (architecture.name == *name) return &architecture;
-    known += (known.empty() ? "" : ", ") + std::string(architecture.name);
-  }
-  return unsupported(file.path() + ": unknown architecture " + quoted(*name) +
-                     " in key 'general.architecture'; known: " + known);
+  const auto* const found = std::ranges::find(kArchitectures, *name, &Architecture::name);
+  if (found != std::end(kArchitectures)) return found;
+  return unsupported(
+      concat(file.path(), ": unknown architecture ", quoted(*name),
+             " in key 'general.architecture'; known: ", joined(kArchitectures, ", ", &Architecture::name)));
 }
 
 }  // namespace firn::import
