@@ -1,6 +1,7 @@
 #include "tools/placement_report.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -45,11 +46,14 @@ nlohmann::ordered_json placementJson(const blob::Blob& blob) {
 
 std::string placementText(const blob::Blob& blob) {
   std::vector<std::pair<std::string, std::vector<blob::EntryKind>>> places;  // and what runs there
+  std::map<std::string, size_t> numbers;  // of the places: a hostile blob has as many as entries
   for (const blob::PlanGroup& group : blob::planOf(blob)) {
-    const std::string place = placeOf(group.parts);
-    auto at = std::ranges::find(places, place, &std::pair<std::string, std::vector<blob::EntryKind>>::first);
-    if (at == places.end()) at = places.insert(places.end(), {place, {}});
-    at->second.insert(at->second.end(), group.kinds.begin(), group.kinds.end());
+    const auto [known, isNew] = numbers.try_emplace(placeOf(group.parts), places.size());
+    if (isNew) places.push_back({known->first, {}});
+    for (const blob::EntryKind kind : group.kinds) {
+      auto& kinds = places[known->second].second;
+      if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    }
   }
   return joined(places, ", ", [](const auto& place) {
     return concat(joined(place.second, " and ", blob::entryKindName), " on ", place.first);
