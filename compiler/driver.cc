@@ -38,7 +38,6 @@ Status checkOptions(const CompileOptions& options) {
     if ((name.empty() && &name != &options.target) || blob::targetFromName(name)) continue;
     return invalidArgument(concat(option, " is '", name, "', expected one of ", blob::targetNames()));
   }
-  FIRN_RETURN_IF_ERROR(parsePlaces(options.places).status());
   if (!options.stopAfter.empty() && std::ranges::find(kPhases, options.stopAfter) == std::end(kPhases)) {
     return invalidArgument(
         concat("--stop-after is '", options.stopAfter, "', expected one of ", joined(kPhases, ", ")));
@@ -107,8 +106,13 @@ blob::Hash128 hashOfHex(const std::string& hex) {
 /// Runs the phases on one module and stops where it is told to.
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, const import::ModelSpec& spec, const Sizes& sizes)
-      : options_(options), spec_(spec), sizes_(sizes), context_(mlir::MLIRContext::Threading::DISABLED) {}
+  Compilation(const CompileOptions& options, const std::vector<PlaceRange>& places, const import::ModelSpec& spec,
+              const Sizes& sizes)
+      : options_(options),
+        places_(places),
+        spec_(spec),
+        sizes_(sizes),
+        context_(mlir::MLIRContext::Threading::DISABLED) {}
 
   /// All phases up to the last one asked for; true when the blob is to be written too.
   Result<bool> runPasses() {
@@ -179,8 +183,9 @@ class Compilation {
       return passes::createFreezePass(freeze);
     }
     if (phase == "fold") return passes::createFoldPass();
-    if (phase == "place")
-      return passes::createPlacePass({options_.target, options_.prefillTarget, options_.decodeTarget, options_.places});
+    if (phase == "place") {
+      return passes::createPlacePass({options_.target, options_.prefillTarget, options_.decodeTarget, places_});
+    }
     if (phase == "lower") {
       const ActivationPlanes& planes = options_.activationPlanes;
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
@@ -240,6 +245,7 @@ class Compilation {
   }
 
   const CompileOptions& options_;
+  const std::vector<PlaceRange>& places_;
   const import::ModelSpec& spec_;
   const Sizes& sizes_;
   std::vector<std::string> warnings_;
@@ -273,11 +279,11 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   CompileReport& facts = report != nullptr ? *report : local;
   facts = {};
   FIRN_RETURN_IF_ERROR(checkOptions(options));
-  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options));
+  FIRN_ASSIGN_OR_RETURN(const std::vector<PlaceRange> places, parsePlaces(options.places));
+  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options, places));
   FIRN_ASSIGN_OR_RETURN(const import::ModelSpec spec, import::importModel(options.modelPath));
   FIRN_RETURN_IF_ERROR(checkWidth(sizes, spec.embed));
   FIRN_RETURN_IF_ERROR(checkOutput(options, spec));
-  FIRN_ASSIGN_OR_RETURN(const std::vector<PlaceRange> places, parsePlaces(options.places));
   FIRN_RETURN_IF_ERROR(checkPlaces(places, static_cast<uint32_t>(spec.layers.size())));
   facts.maxPromptTokens = sizes.maxPromptTokens;
   facts.minResponseTokens = sizes.minResponseTokens;
@@ -287,7 +293,7 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   facts.contexts = sizes.contexts;
   facts.batches = sizes.batches;
   addWarnings(spec, sizes, facts);
-  Compilation compilation(options, spec, sizes);
+  Compilation compilation(options, places, spec, sizes);
   FIRN_ASSIGN_OR_RETURN(const bool writes, compilation.runPasses());
   facts.warnings.insert(facts.warnings.end(), compilation.warnings().begin(), compilation.warnings().end());
   if (options.printTo != nullptr) compilation.print(*options.printTo);

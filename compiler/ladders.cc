@@ -85,14 +85,13 @@ Result<std::vector<uint32_t>> chooseBatches(const CompileOptions& options) {
   return batches;
 }
 
-Result<uint32_t> chooseLanes(const CompileOptions& options) {
+Result<uint32_t> chooseLanes(const CompileOptions& options, const std::vector<PlaceRange>& places) {
   if (options.lanes > kMaxLanes) {
     return invalidArgument(concat("--threads is ", options.lanes, ", expected 1 to ", kMaxLanes));
   }
   const uint32_t asked =
       options.lanes != 0 ? options.lanes : std::min(kMaxLanes, static_cast<uint32_t>(allowedCpus().size()));
   std::vector<std::string> names = {options.target, options.prefillTarget, options.decodeTarget};
-  FIRN_ASSIGN_OR_RETURN(const std::vector<PlaceRange> places, parsePlaces(options.places));
   for (const PlaceRange& place : places) names.push_back(place.target);
   uint32_t lanes = 1;
   for (const std::string& name : names) {
@@ -113,7 +112,7 @@ Status checkWidth(const Sizes& sizes, uint32_t embed) {
                                 " tokens: longer prompts are computed chunk by chunk"));
 }
 
-Result<Sizes> chooseSizes(const CompileOptions& options) {
+Result<Sizes> chooseSizes(const CompileOptions& options, const std::vector<PlaceRange>& places) {
   FIRN_RETURN_IF_ERROR(checkTokens("--max-prompt-len", options.maxPromptTokens));
   FIRN_RETURN_IF_ERROR(checkTokens("--min-response-len", options.minResponseTokens));
   Sizes sizes;
@@ -123,7 +122,7 @@ Result<Sizes> chooseSizes(const CompileOptions& options) {
   FIRN_ASSIGN_OR_RETURN(sizes.prefillChunks, chooseChunks(options, sizes.maxPromptTokens));
   FIRN_ASSIGN_OR_RETURN(sizes.contexts, chooseContexts(options, sizes.kvRows));
   FIRN_ASSIGN_OR_RETURN(sizes.batches, chooseBatches(options));
-  FIRN_ASSIGN_OR_RETURN(sizes.lanes, chooseLanes(options));
+  FIRN_ASSIGN_OR_RETURN(sizes.lanes, chooseLanes(options, places));
   return sizes;
 }
 

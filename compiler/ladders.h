@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <vector>
 #include "base/status.h"
+
 #include "compiler/driver.h"
+#include "compiler/placement.h"
 
 namespace firn::compiler {
 
@@ -27,8 +30,9 @@ struct Sizes {
   uint32_t lanes = 1;
 };
 
-/// Rounds and completes the sizes as CompileOptions says. invalid_argument names option, value and limit.
-Result<Sizes> chooseSizes(const CompileOptions& options);
+/// Rounds and completes the sizes as CompileOptions says, whose places are `places`. invalid_argument names option,
+/// value and limit.
+Result<Sizes> chooseSizes(const CompileOptions& options, const std::vector<PlaceRange>& places);
 
 /// Whether a model whose rows are `embed` wide can have these sizes: strides of a blob have 32 bits, and the longest is
 /// from one lane's part of a chunk to the next. invalid_argument names the option and the largest chunk there can be.

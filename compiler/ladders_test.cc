@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(ChooseSizesTest, DefaultsAreTheDocumentedOnes) {
-  auto sizes = chooseSizes({});
+  auto sizes = chooseSizes({}, {});
   ASSERT_TRUE(sizes) << sizes.status().toString();
   EXPECT_EQ(sizes->maxPromptTokens, 1024);
   EXPECT_EQ(sizes->minResponseTokens, 128);
@@ -27,7 +27,7 @@ TEST(ChooseSizesTest, RoundsSortsAndCompletes) {
   options.prefillChunks = {300, 17, 8, 320};
   options.contexts = {65, 576, 1};
   options.lanes = 3;
-  auto sizes = chooseSizes(options);
+  auto sizes = chooseSizes(options, {});
   ASSERT_TRUE(sizes) << sizes.status().toString();
   EXPECT_EQ(sizes->maxPromptTokens, 512);
   EXPECT_EQ(sizes->minResponseTokens, 64);
@@ -51,23 +51,23 @@ TEST(CheckWidthTest, StridesOfTheLargestChunkHave32Bits) {
 TEST(ChooseSizesTest, BatchesAreSortedAndGenerateIsTheOneOfOne) {
   CompileOptions options;
   options.batches = {8, 2, 8};
-  auto sizes = chooseSizes(options);
+  auto sizes = chooseSizes(options, {});
   ASSERT_TRUE(sizes) << sizes.status().toString();
   EXPECT_THAT(sizes->batches, ElementsAre(2, 8));
   options.batches = {};
-  EXPECT_THAT(chooseSizes(options)->batches, testing::IsEmpty());
+  EXPECT_THAT(chooseSizes(options, {})->batches, testing::IsEmpty());
 }
 
 TEST(ChooseSizesTest, DefaultLaddersFitSmallAndLargeSizes) {
   CompileOptions options;
   options.maxPromptTokens = 1;
   options.minResponseTokens = 64;
-  auto small = chooseSizes(options);
+  auto small = chooseSizes(options, {});
   ASSERT_TRUE(small) << small.status().toString();
   EXPECT_THAT(small->prefillChunks, ElementsAre(16, 64));
   EXPECT_THAT(small->contexts, ElementsAre(128));
   options.maxPromptTokens = 4000;
-  auto large = chooseSizes(options);
+  auto large = chooseSizes(options, {});
   ASSERT_TRUE(large) << large.status().toString();
   EXPECT_THAT(large->contexts, ElementsAre(256, 512, 1024, 2048, 4096));
 }
@@ -76,7 +76,7 @@ TEST(ChooseSizesTest, TheReferenceTargetHasOneLane) {
   CompileOptions options;
   options.target = "reference";
   options.lanes = 8;
-  auto sizes = chooseSizes(options);
+  auto sizes = chooseSizes(options, {});
   ASSERT_TRUE(sizes) << sizes.status().toString();
   EXPECT_EQ(sizes->lanes, 1);
 }
@@ -108,7 +108,7 @@ TEST(ChooseSizesTest, RefusesByNameWithBothNumbers) {
   cases[8] = {"batch of one, which would change nothing", {}, {"--batch", "is 1", "always there"}};
   cases[8].options.batches = {1, 2};
   for (const BadCase& bad : cases) {
-    auto sizes = chooseSizes(bad.options);
+    auto sizes = chooseSizes(bad.options, {});
     ASSERT_FALSE(sizes) << bad.name;
     EXPECT_EQ(sizes.status().code(), Code::kInvalidArgument) << bad.name;
     for (const std::string& word : bad.said) EXPECT_THAT(sizes.status().message(), HasSubstr(word)) << bad.name;

@@ -39,19 +39,24 @@ inline void runTasks(const TaskRange& range, const CallFrame& frame, TaskClock::
   }
 }
 
-/// Runs the lanes of `span` through the whole entry, calling `meet()` after each segment. `cells` null: no measuring.
-/// Allocates nothing.
+/// What one thread runs.
+struct LaneWork {
+  LaneSpan lanes;
+  TaskClock::Cell* cells = nullptr;  ///< of the thread; null: no measuring
+};
+
+/// Runs the lanes of `work` through the whole entry, calling `meet()` after each segment. Allocates nothing.
 template <typename Meet>
-void walkLanes(const LoadedProgram& program, const Entry& entry, const RunValues& values, LaneSpan span,
-               TaskClock::Cell* cells, Meet&& meet) {
+void walkLanes(const LoadedProgram& program, const Entry& entry, const RunValues& values, const LaneWork& work,
+               Meet&& meet) {
   CallFrame frame{.bases = nullptr, .valid = values.valid, .row0 = values.row0, .context = entry.record->context};
   if (entry.isBatch()) frame.row0s = values.row0s.data();
   for (const Call& call : entry.calls) {
     frame.bases = call.bases;
     frame.rowBases = call.rowBases;
     for (uint32_t segment = call.firstSegment; segment < call.firstSegment + call.segmentCount; ++segment) {
-      for (uint32_t lane = span.first; lane < span.end; ++lane) {
-        runTasks(program.tasks(segment, lane), frame, cells);
+      for (uint32_t lane = work.lanes.first; lane < work.lanes.end; ++lane) {
+        runTasks(program.tasks(segment, lane), frame, work.cells);
       }
       meet();
     }

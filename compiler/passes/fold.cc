@@ -8,6 +8,7 @@
 #include "compiler/passes/layers.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/residual.h"
+#include "compiler/passes/with_dim.h"
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -92,10 +93,7 @@ Layer describe(FuncOp entry, const LayerSpan& span, int64_t number) {
 /// The type of a body's argument: that of the value, but a mask of any length (all contexts share the body).
 mlir::Type formalType(Value value, llvm::StringRef name) {
   if (name != graph::kMaskArg) return value.getType();
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  llvm::SmallVector<int64_t> shape(type.getShape());
-  shape.back() = mlir::ShapedType::kDynamic;
-  return mlir::RankedTensorType::get(shape, type.getElementType());
+  return withDim(value.getType(), -1, mlir::ShapedType::kDynamic);
 }
 
 Signature signatureOf(const Layer& layer, mlir::SymbolTableCollection& tables) {

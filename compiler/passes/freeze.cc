@@ -2,6 +2,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/residual.h"
+#include "compiler/passes/with_dim.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -14,14 +15,6 @@ using graph::Entry;
 using graph::EntryKind;
 using graph::FuncOp;
 using mlir::RankedTensorType;
-
-/// `type` with dimension `index` set to `size`.
-RankedTensorType withDim(mlir::Type type, unsigned index, int64_t size) {
-  auto tensor = llvm::cast<RankedTensorType>(type);
-  llvm::SmallVector<int64_t> shape(tensor.getShape());
-  shape[index] = size;
-  return RankedTensorType::get(shape, tensor.getElementType());
-}
 
 /// One `type` for each of m rows.
 RankedTensorType forEachRow(RankedTensorType type, int64_t rows) {

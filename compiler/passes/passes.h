@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/placement.h"
+
 namespace mlir {
 class Pass;
 }  // namespace mlir
@@ -42,10 +44,10 @@ std::unique_ptr<mlir::Pass> createFoldPass();
 
 /// Where to run.
 struct PlaceOptions {
-  std::string target = "cpu";   ///< a name of blob/names.h
-  std::string prefillTarget{};  ///< of prefill entries; empty: target
-  std::string decodeTarget{};   ///< of all other entries; empty: target
-  std::string places{};         ///< single layers and the head, in the grammar of compiler/placement.h
+  std::string target = "cpu";                  ///< a name of blob/names.h
+  std::string prefillTarget{};                 ///< of prefill entries; empty: target
+  std::string decodeTarget{};                  ///< of all other entries; empty: target
+  std::vector<compiler::PlaceRange> places{};  ///< single layers and the head
 };
 
 /// Every function gets its device and the reason. An entry whose layers run on several becomes a function for each, in

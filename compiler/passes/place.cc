@@ -75,8 +75,7 @@ struct Warning {
 
 class Placer {
  public:
-  Placer(mlir::ModuleOp module, const PlaceOptions& options, llvm::ArrayRef<PlaceRange> places)
-      : module_(module), options_(options), places_(places) {}
+  Placer(mlir::ModuleOp module, const PlaceOptions& options) : module_(module), options_(options) {}
 
   mlir::LogicalResult run() {
     llvm::SmallVector<FuncOp> entries;
@@ -118,14 +117,14 @@ class Placer {
   }
 
   Wish wishOfLayer(int64_t layer, const Wish& otherwise) const {
-    for (const PlaceRange& range : places_) {
+    for (const PlaceRange& range : options_.places) {
       if (!range.isHead && layer >= range.first && layer < range.end) return wishOfRange(range);
     }
     return otherwise;
   }
 
   Wish wishOfHead(const Wish& otherwise) const {
-    for (const PlaceRange& range : places_) {
+    for (const PlaceRange& range : options_.places) {
       if (range.isHead) return wishOfRange(range);
     }
     return otherwise;
@@ -250,7 +249,6 @@ class Placer {
 
   mlir::ModuleOp module_;
   const PlaceOptions& options_;
-  llvm::ArrayRef<PlaceRange> places_;
   mlir::SymbolTableCollection tables_;  // of the functions before this pass: only bodies are looked up, by their calls
   std::map<std::pair<const void*, const Target*>, FuncOp> bodies_;  ///< by name of the callee
   std::map<std::pair<Refusal, std::string>, Warning> warnings_;     ///< by what was refused and the target that runs it
@@ -261,32 +259,33 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlacePass)
 
   PlacePass() = default;
-  PlacePass(const PlacePass& other) : PassWrapper(other) {}
+  PlacePass(const PlacePass& other) : PassWrapper(other), parsed_(other.parsed_) {}
   explicit PlacePass(const PlaceOptions& options) {
     target_ = options.target;
     prefill_ = options.prefillTarget;
     decode_ = options.decodeTarget;
-    places_ = options.places;
+    parsed_ = options.places;
   }
 
   llvm::StringRef getArgument() const final { return "graph-place"; }
   llvm::StringRef getDescription() const final { return "Each function to a device, with the reason"; }
 
   void runOnOperation() final {
-    const PlaceOptions options = {target_, prefill_, decode_, places_};
+    PlaceOptions options = {target_, prefill_, decode_, parsed_};
     for (const std::string* name : {&options.target, &options.prefillTarget, &options.decodeTarget}) {
       if ((name->empty() && name != &options.target) || target::findTarget(*name) != nullptr) continue;
       getOperation().emitError() << "graph.place_c1: found target \"" << *name
                                  << "\", expected one of: " << blob::targetNames();
       return signalPassFailure();
     }
-    auto places = compiler::parsePlaces(options.places);
-    const Status status = places ? compiler::checkPlaces(*places, layersOf(getOperation())) : places.status();
+    Result<std::vector<PlaceRange>> parsed = compiler::parsePlaces(places_);
+    if (parsed) llvm::append_range(options.places, *parsed);
+    const Status status = parsed ? compiler::checkPlaces(options.places, layersOf(getOperation())) : parsed.status();
     if (!status.isOk()) {
       getOperation().emitError() << "graph.place_c3: " << status.message();
       return signalPassFailure();
     }
-    if (mlir::failed(Placer(getOperation(), options, *places).run())) signalPassFailure();
+    if (mlir::failed(Placer(getOperation(), options).run())) signalPassFailure();
   }
 
  private:
@@ -300,6 +299,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   Option<std::string> prefill_{*this, "prefill", llvm::cl::desc("target of the prefill entries"), llvm::cl::init("")};
   Option<std::string> decode_{*this, "decode", llvm::cl::desc("target of the others"), llvm::cl::init("")};
   Option<std::string> places_{*this, "places", llvm::cl::desc("compiler/placement.h"), llvm::cl::init("")};
+  std::vector<PlaceRange> parsed_;  ///< those of a caller, which has no text
 };
 
 }  // namespace

@@ -43,11 +43,17 @@ FIRN_INLINE I32 combine(const I32 (&planes)[kPlanes]) {
   return addInt(shiftLeft<8>(planes[0]), planes[1]);
 }
 
+/// Of a part of a group of the weights, for each row of a panel.
+struct PartScales {
+  F32 scale;
+  F32 min;  ///< read where the format has one
+};
+
 /// The fp32 step of a group (docs/arithmetic.md, "linear_i8").
 template <class Format>
-FIRN_INLINE F32 accumulate(F32 acc, I32 dots, F32 weightScale, F32 weightMin, F32 scale, F32 sum) {
-  acc = fma(toFloat(dots), mul(weightScale, scale), acc);
-  if constexpr (Format::kMins) acc = fma(weightMin, mul(scale, sum), acc);
+FIRN_INLINE F32 accumulate(F32 acc, I32 dots, const PartScales& weight, F32 scale, F32 sum) {
+  acc = fma(toFloat(dots), mul(weight.scale, scale), acc);
+  if constexpr (Format::kMins) acc = fma(weight.min, mul(scale, sum), acc);
   return acc;
 }
 
@@ -97,7 +103,7 @@ void gemv(const LinearI8Args& args, const QuantizedPanels<Format>& weight) {
       I32 dots[Format::kParts];
       packedDots<Format, kPlanes>(planes.codes(g), args.in, args.in.codes + g * kGroup, sum, dots);
       for (int part = 0; part < Format::kParts; ++part) {
-        acc = accumulate<Format>(acc, dots[part], planes.scales(g, part), planes.mins(g), splat(args.in.scales[g]),
+        acc = accumulate<Format>(acc, dots[part], {planes.scales(g, part), planes.mins(g)}, splat(args.in.scales[g]),
                                  toFloat(splatInt(sum)));
       }
     }
@@ -155,12 +161,14 @@ struct TilePlace {
   bool isLast;   ///< adds the bias
 };
 
-/// What the sums of a group start from, for each row of a tile: see partStarts.
+/// A group of the activations of a tile, from code `x` on, and what its sums start from for each row: see partStarts.
 template <class Format, int kPlanes, int kRows>
-struct TileStarts {
+struct TileGroup {
+  const ConstCodes& in;
+  const int8_t* x;
   I32 sums[kRows][Format::kParts][kPlanes];
 
-  FIRN_INLINE TileStarts(const ConstCodes& in, const int8_t* x, const int32_t* groupSums) {
+  FIRN_INLINE TileGroup(const ConstCodes& codes, const int8_t* first, const int32_t* groupSums) : in(codes), x(first) {
     for (int t = 0; t < kRows; ++t) {
       partStarts<Format, kPlanes>(x + t * in.rowStride, in.planeStride, groupSums[t * in.groupStride], sums[t]);
     }
@@ -169,14 +177,14 @@ struct TileStarts {
 
 /// The integer sums of one part of a group for a tile of kRows x kPanels.
 template <class Format, int kPlanes, int kPanels, int kRows>
-FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const ConstCodes& in, const int8_t* x, int part,
-                          const TileStarts<Format, kPlanes, kRows>& starts, I32 (&dots)[kRows][kPanels]) {
+FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], int part,
+                          const TileGroup<Format, kPlanes, kRows>& group, I32 (&dots)[kRows][kPanels]) {
   constexpr int kRowsOfPart = 8 / Format::kParts;
   I32 planes[kRows][kPanels][kPlanes];
   FIRN_UNROLL
   for (int t = 0; t < kRows; ++t) {
     for (int r = 0; r < kPanels; ++r) {
-      for (int p = 0; p < kPlanes; ++p) planes[t][r][p] = starts.sums[t][part][p];
+      for (int p = 0; p < kPlanes; ++p) planes[t][r][p] = group.sums[t][part][p];
     }
   }
   FIRN_UNROLL
@@ -187,7 +195,7 @@ FIRN_INLINE void tileDots(const uint8_t (&codes)[8][kPanels][kRowsOf4], const Co
     FIRN_UNROLL
     for (int t = 0; t < kRows; ++t) {
       for (int p = 0; p < kPlanes; ++p) {
-        const Quad quad = loadQuad(x + t * in.rowStride + p * in.planeStride + 4 * j);
+        const Quad quad = loadQuad(group.x + t * group.in.rowStride + p * group.in.planeStride + 4 * j);
         for (int r = 0; r < kPanels; ++r) planes[t][r][p] = dot<(Format::kCodeBits < 8)>(planes[t][r][p], w[r], quad);
       }
     }
@@ -214,18 +222,18 @@ void tile(const LinearI8Args& args, const UnpackedBlock<Format, kPanels>& block,
     }
   }
   for (size_t g = 0; g < place.groups; ++g) {
-    const TileStarts<Format, kPlanes, kRows> starts(in, codes + g * kGroup, sums + g);
+    const TileGroup<Format, kPlanes, kRows> group(in, codes + g * kGroup, sums + g);
     FIRN_UNROLL
     for (int part = 0; part < Format::kParts; ++part) {
       I32 dots[kRows][kPanels];
-      tileDots<Format, kPlanes, kPanels, kRows>(block.codes[g], in, codes + g * kGroup, part, starts, dots);
+      tileDots<Format, kPlanes, kPanels, kRows>(block.codes[g], part, group, dots);
       FIRN_UNROLL
       for (int t = 0; t < kRows; ++t) {
         const F32 scale = splat(scales[t * in.groupStride + g]);
         const F32 sum = toFloat(splatInt(sums[t * in.groupStride + g]));
         for (int r = 0; r < kPanels; ++r) {
           const F32 min = Format::kMins ? load(block.mins[g][r]) : splat(0);
-          acc[t][r] = accumulate<Format>(acc[t][r], dots[t][r], load(block.scales[g][part][r]), min, scale, sum);
+          acc[t][r] = accumulate<Format>(acc[t][r], dots[t][r], {load(block.scales[g][part][r]), min}, scale, sum);
         }
       }
     }

@@ -45,7 +45,11 @@ class Builder {
   void quantize(const char* name, const CodesAt& at, uint64_t in, uint32_t m, uint32_t columns);
   /// out[m, N] = in[m, K] * weight, from the codes where the weights are quantized.
   void linear(const char* name, const LaneScratch& s, uint64_t in, const OperandRecord& weight,
-              const OperandRecord& out, const std::vector<OperandRecord>& bias = {});
+              const OperandRecord& out) {
+    product(name, s, in, {weight, out});
+  }
+  /// The same of weight, bias and out.
+  void product(const char* name, const LaneScratch& s, uint64_t in, const std::vector<OperandRecord>& others);
 
   OperandRecord fixed(const Dims& dims, uint64_t offset) const {
     return blob::stridedOperand(Space::kWeights, DType::kF32, dims, offset);
@@ -91,13 +95,11 @@ void Builder::quantize(const char* name, const CodesAt& at, uint64_t in, uint32_
   task(TaskOp::kCpuQuantize, name, std::move(operands));
 }
 
-void Builder::linear(const char* name, const LaneScratch& s, uint64_t in, const OperandRecord& weight,
-                     const OperandRecord& out, const std::vector<OperandRecord>& bias) {
-  std::vector<OperandRecord> operands = {scratch(in, {out.dims[0], weight.dims[1]})};
-  if (isQuantized()) operands = codes(s.codes, out.dims[0], weight.dims[1]);
-  operands.push_back(weight);
-  operands.insert(operands.end(), bias.begin(), bias.end());
-  operands.push_back(out);
+void Builder::product(const char* name, const LaneScratch& s, uint64_t in, const std::vector<OperandRecord>& others) {
+  const uint32_t m = others.back().dims[0], columns = others.front().dims[1];
+  std::vector<OperandRecord> operands = {scratch(in, {m, columns})};
+  if (isQuantized()) operands = codes(s.codes, m, columns);
+  operands.insert(operands.end(), others.begin(), others.end());
   task(isQuantized() ? TaskOp::kCpuLinearI8 : TaskOp::kCpuLinearF32, name, std::move(operands));
 }
 
@@ -221,9 +223,9 @@ void Builder::attentionInputs(const Scratch& s, uint32_t lane) {
   linear("attn_q", at, at.n, weightParam(lane, kQ, heads.count * kHeadDim, kEmbed),
          scratch(at.q, {m, heads.count * kHeadDim}));
   const uint32_t keyWidth = kvHeads.count * kHeadDim;
-  const std::vector<OperandRecord> bias = {keyBias(lane, {keyWidth})};
-  linear("attn_k", at, at.n, weightParam(lane, kK, keyWidth, kEmbed), scratch(at.k, {m, keyWidth}),
-         options_.keyBias && !addsBiasToKeys() ? bias : std::vector<OperandRecord>{});
+  std::vector<OperandRecord> key = {weightParam(lane, kK, keyWidth, kEmbed), scratch(at.k, {m, keyWidth})};
+  if (options_.keyBias && !addsBiasToKeys()) key.insert(key.begin() + 1, keyBias(lane, {keyWidth}));
+  product("attn_k", at, at.n, key);
   linear("attn_v", at, at.n, weightParam(lane, kV, kvHeads.count * kHeadDim, kEmbed),
          scratch(at.v, {m, kvHeads.count * kHeadDim}));
   const OperandRecord positions = blob::symbolOperand(SymbolKind::kPositions, DType::kI32, Dims{m});

@@ -258,13 +258,30 @@ TEST_F(CliTest, TokenizeOfModelAndBlob) {
   EXPECT_EQ(firnJson({"tokenize", compiled(), "hello world"}), ids);
 }
 
+std::vector<std::string> shortBench(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"bench",           kModel, "--prompt-tokens", "64",
+                                        "--decode-tokens", "16",   "--threads",       "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 TEST_F(CliTest, BenchMeasures) {
-  const ordered_json result =
-      firnJson({"bench", kModel, "--prompt-tokens", "64", "--decode-tokens", "16", "--threads", "1"});
+  const ordered_json result = firnJson(shortBench({}));
   for (const char* key : {"prefill_tok_s", "decode_tok_s", "load_ms", "weights_bytes", "memory_bytes"}) {
     ASSERT_TRUE(result.contains(key)) << key;
     EXPECT_GT(result[key].get<double>(), 0) << key;
   }
+}
+
+/// A model that runs in two parts has its weights packed for each device that reads them in any entry.
+TEST_F(CliTest, BenchBoundsAStepByWhatItReads) {
+  const ordered_json whole = firnJson(shortBench({}));
+  const ordered_json split = firnJson(shortBench({"--prefill-device", "reference"}));
+  EXPECT_GT(split["weights_bytes"], whole["weights_bytes"]);
+  EXPECT_EQ(split["decode_weights_bytes"], whole["decode_weights_bytes"]);
+  EXPECT_LE(whole["decode_weights_bytes"], whole["weights_bytes"]);
+  EXPECT_DOUBLE_EQ(split["decode_bound_tok_s"].get<double>() * split["decode_weights_bytes"].get<double>(),
+                   split["probe_bytes_per_s"].get<double>());
 }
 
 TEST_F(CliTest, EvalWritesTheLogitsOfEveryPosition) {

@@ -26,9 +26,9 @@ struct Run {
 
 void runThread(void* context, uint32_t thread) {
   const Run& run = *static_cast<const Run*>(context);
-  const LaneSpan span = lanesOfThread(run.program.lanes(), run.team.threads(), thread);
-  walkLanes(run.program, run.entry, run.values, span, run.clock == nullptr ? nullptr : run.clock->cells(thread),
-            [&] { run.team.meet(thread); });
+  const LaneWork work = {.lanes = lanesOfThread(run.program.lanes(), run.team.threads(), thread),
+                         .cells = run.clock == nullptr ? nullptr : run.clock->cells(thread)};
+  walkLanes(run.program, run.entry, run.values, work, [&] { run.team.meet(thread); });
 }
 
 class CpuExecutor final : public Executor {

@@ -14,8 +14,9 @@ class ReferenceExecutor final : public Executor {
 
   void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
     // One thread runs all lanes, one after the other: in a blob with another target they are that one's number.
-    walkLanes(program, entry, values, LaneSpan{.first = 0, .end = program.lanes()},
-              clock == nullptr ? nullptr : clock->cells(0), [] {});
+    const LaneWork work = {.lanes = {.first = 0, .end = program.lanes()},
+                           .cells = clock == nullptr ? nullptr : clock->cells(0)};
+    walkLanes(program, entry, values, work, [] {});
   }
 };
 
