@@ -1,12 +1,10 @@
 #include "compiler/passes/import_model.h"
 
-#include <array>
-#include <cmath>
 #include <string>
 
-#include "blob/card_limits.h"
 #include "compiler/import/even_norms.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/check_spec.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -20,9 +18,6 @@ using import::TensorView;
 using mlir::FlatSymbolRefAttr;
 using mlir::Value;
 
-// Large enough for any model, small enough that no product of two of these numbers leaves int64.
-constexpr uint64_t kMaxDim = INT32_MAX;
-
 constexpr const char* kRopeName = "rope.freqs";
 constexpr const char* kWindowRopeName = "rope.window_freqs";
 
@@ -33,8 +28,10 @@ class GraphBuilder {
       : spec_(spec), options_(options), builder_(&context), location_(mlir::UnknownLoc::get(&context)) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> build() {
-    if (mlir::failed(checkNumbers()) || mlir::failed(checkRope(spec_.rope))) return nullptr;
-    if (spec_.windowRope && mlir::failed(checkRope(*spec_.windowRope))) return nullptr;
+    if (const Status status = checkSpec(spec_); !status.isOk()) {
+      mlir::emitError(location_) << status.message();
+      return nullptr;
+    }
     module_ = mlir::ModuleOp::create(location_);
     (*module_)->setAttr(graph::kModelAttr, cardAttr());
     builder_.setInsertionPointToEnd(module_->getBody());
@@ -47,55 +44,6 @@ class GraphBuilder {
  private:
   mlir::LogicalResult fail(const char* label, const std::string& text) {
     return mlir::emitError(location_) << label << ": " << spec_.sourcePath << ": " << text;
-  }
-
-  mlir::LogicalResult checkNumbers() {
-    const std::pair<const char*, uint64_t> numbers[] = {
-        {"embed", spec_.embed},      {"heads", spec_.heads}, {"kv_heads", spec_.kvHeads},
-        {"head_dim", spec_.headDim}, {"ffn", spec_.ffn},     {"vocab", spec_.vocab},
-    };
-    for (const auto& [name, value] : numbers) {
-      if (value >= 1 && value <= kMaxDim) continue;
-      return fail("graph.import_c1",
-                  std::string(name) + " is " + std::to_string(value) + ", expected 1 to " + std::to_string(kMaxDim));
-    }
-    if (spec_.layers.empty() || spec_.layers.size() > import::kMaxLayers) {
-      return fail("graph.import_c1", "found " + std::to_string(spec_.layers.size()) + " layers, expected 1 to " +
-                                         std::to_string(import::kMaxLayers));
-    }
-    if (spec_.heads % spec_.kvHeads != 0) {
-      return fail("graph.import_c1", "heads is " + std::to_string(spec_.heads) + ", expected a multiple of kv_heads " +
-                                         std::to_string(spec_.kvHeads));
-    }
-    if (uint64_t{spec_.heads} * spec_.headDim > kMaxDim) {
-      return fail("graph.import_c1", "heads x head_dim is above " + std::to_string(kMaxDim));
-    }
-    for (float number : {spec_.normEpsilon, spec_.attentionScale, spec_.embeddingScale}) {
-      if (std::isfinite(number) && number > 0) continue;
-      return fail("graph.import_c1", "norm epsilon, attention scale or embedding scale is " + std::to_string(number) +
-                                         ", expected a finite number above 0");
-    }
-    for (const LayerSpec& layer : spec_.layers) {
-      if (layer.window <= kMaxDim) continue;
-      return fail("graph.import_c1",
-                  "a window is " + std::to_string(layer.window) + ", expected at most " + std::to_string(kMaxDim));
-    }
-    return mlir::success();
-  }
-
-  mlir::LogicalResult checkRope(const import::RopeSpec& rope) {
-    if (rope.dims < 2 || rope.dims % 2 != 0 || rope.dims > spec_.headDim || rope.freqs.size() != rope.dims / 2) {
-      return fail("graph.import_c2", "rope has dims " + std::to_string(rope.dims) + " and " +
-                                         std::to_string(rope.freqs.size()) +
-                                         " frequencies, expected even dims up to head_dim " +
-                                         std::to_string(spec_.headDim) + " and half as many frequencies");
-    }
-    for (float freq : rope.freqs) {
-      if (freq >= 0 && freq <= blob::kMostRopeFrequency) continue;
-      return fail("graph.import_c2", "a rope frequency is " + std::to_string(freq) + ", expected 0 to " +
-                                         std::to_string(static_cast<uint32_t>(blob::kMostRopeFrequency)));
-    }
-    return mlir::success();
   }
 
   mlir::DictionaryAttr cardAttr() {
