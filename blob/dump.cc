@@ -84,6 +84,7 @@ Json modelJson(const ProgramHeader& header) {
           {"kv_heads", header.kvHeads},
           {"head_dim", header.headDim},
           {"vocab", header.vocab},
+          {"top_tokens", header.topTokens},
           {"max_prompt_tokens", header.maxPromptTokens},
           {"min_response_tokens", header.minResponseTokens},
           {"kv_rows", header.kvRows},
@@ -264,7 +265,8 @@ void textIdent(std::string& out, const Blob& blob) {
                 targets.size() == 1 ? ", target " : ", targets ", targetNames(targets), ", ", ident.lanes,
                 " lanes, arithmetic ", ident.arithmeticId, ", needs instruction sets ", ident.isaNeeds, "\n");
   out += concat("model       ", header.layers, " layers, width ", header.embed, ", ", header.heads, " heads, ",
-                header.kvHeads, " KV heads of ", header.headDim, ", vocabulary ", header.vocab, "\n");
+                header.kvHeads, " KV heads of ", header.headDim, ", vocabulary ", header.vocab,
+                header.topTokens != 0 ? concat(", lists of the best ", header.topTokens) : "", "\n");
   out += concat("limits      prompt ", header.maxPromptTokens, " + response ", header.minResponseTokens, " = ",
                 header.kvRows, " KV rows of ", dtypeName(header.kvType), "\n");
   out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ", toHex(ident.weightsHash),

@@ -33,7 +33,7 @@ TEST(HostileTest, Header) {
           {"kvType is 2 (bf16), expected f16, i8, f32", [](Editor& e) { e.header().kvType = DType::kBf16; }},
           {"kvType is 200 (no type), expected f16, i8, f32",
            [](Editor& e) { e.header().kvType = static_cast<DType>(200); }},
-          {"reserved0 is 5", [](Editor& e) { e.header().reserved0[2] = 0, e.header().reserved0[0] = 5; }},
+          {"reserved0 is 5", [](Editor& e) { e.header().reserved0[1] = 0, e.header().reserved0[0] = 5; }},
           {"weightsBytes is 0", [](Editor& e) { e.header().weightsBytes = 0; }},
           {"scratchBytes is 0", [](Editor& e) { e.header().scratchBytes = 0; }},
       });

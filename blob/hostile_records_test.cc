@@ -87,7 +87,7 @@ TEST(HostileTest, Records) {
           {"entry 4: name is batch.2.64, expected batch.3.64", [](Editor& e) { e.entry(4).rows = 3; }},
           {"entry 4: name is batch.2.64, expected prefill.2.64",
            [](Editor& e) { e.entry(4).kind = EntryKind::kPrefill; }},
-          {"8 symbols, expected 9",
+          {"10 symbols, expected 11",
            [](Editor& e) {
              e.entry(4).rows = 3;
              std::memcpy(&e.string(e.entry(4).name), "batch.3.64", 10);

@@ -135,6 +135,42 @@ TEST(HostileTest, Attributes) {
                               });
 }
 
+TEST(HostileTest, ListsOfTheBest) {
+  const auto top = TaskOp::kCpuTopK;
+  const auto merge = TaskOp::kCpuTopKMerge;
+  const auto base = [](SymbolKind kind) { return static_cast<uint16_t>(kind); };
+  expectRefused(
+      Target::kCpu,
+      {
+          {"attribute first: is 9, expected an id with 32 ids from it, of 40", [=](Editor& e) { e.attr(top, 0) = 9; }},
+          {"attribute first: is 18446744073709551615", [=](Editor& e) { e.attr(top, 0) = ~0ULL; }},
+          {"operand values: dims[1] is 8, expected 9 (top tokens)",
+           [=](Editor& e) { e.operand(top, 1).dims[1] = 8, e.fit(top, {1}); }},
+          {"operand ids: dims[1] is 8, expected 9 (top tokens)", [=](Editor& e) { e.operand(top, 2).dims[1] = 8; }},
+          {"operand ids: type f32", [=](Editor& e) { e.operand(top, 2).dtype = DType::kF32; }},
+          {"operand values is written and overlaps operand ids",
+           [=](Editor& e) { e.operand(top, 2).offset = e.operand(top, 1).offset; }},
+          {"operand values is written and overlaps operand values",
+           [=](Editor& e) { e.operand(merge, 2) = e.operand(top, 1); }},
+          {"operand ids: dims[0] is 3, expected 2 (partials)",
+           [=](Editor& e) { e.operand(merge, 1).dims[0] = 3, e.fit(merge, {1}); }},
+          {"operand values: lies in symbol at 0, expected scratch, or the top_logits symbol",
+           [=](Editor& e) { e.operand(merge, 2).base = base(SymbolKind::kLogits); }},
+          {"operand ids: lies in symbol at 0, expected scratch, or the top_ids symbol",
+           [=](Editor& e) { e.operand(merge, 3).base = base(SymbolKind::kIds); }},
+          {"bytes of symbol top_ids, which has", [=](Editor& e) { e.operand(merge, 3).offset = 4; }},
+          {"program header: topTokens is 41, expected 0..40", [](Editor& e) { e.header().topTokens = 41; }},
+          {"(top tokens)", [](Editor& e) { e.header().topTokens = 8; }},
+          {"operand values: dims[1] is 9, expected 0 (top tokens)", [](Editor& e) { e.header().topTokens = 0; }},
+      });
+  expectRefused(Target::kReference,
+                {
+                    {"operand ids: dims[1] is 8, expected 9 (top tokens)",
+                     [](Editor& e) { e.operand(TaskOp::kRefTopK, 2).dims[1] = 8; }},
+                    {"operand ids: type i8", [](Editor& e) { e.operand(TaskOp::kRefTopK, 2).dtype = DType::kI8; }},
+                });
+}
+
 TEST(HostileTest, ReferenceTasks) {
   expectRefused(
       Target::kReference,

@@ -12,7 +12,7 @@ namespace firn::blob {
 
 /// Format version. While major is 0 any other minor is refused.
 inline constexpr uint32_t kFormatMajor = 0;
-inline constexpr uint32_t kFormatMinor = 5;
+inline constexpr uint32_t kFormatMinor = 6;
 
 /// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
 inline constexpr const char* kNoteSection = ".note.firn";
@@ -71,7 +71,8 @@ struct ProgramHeader {
   uint32_t minResponseTokens;  ///< rounded up to 64
   uint32_t kvRows;             ///< T = maxPromptTokens + minResponseTokens
   DType kvType;                ///< of the KV cache: f16, i8 or f32 (blob/kv_part.h)
-  uint8_t reserved0[3];
+  uint8_t topTokens;           ///< K: entries with logits give the K best too; 0: they do not
+  uint8_t reserved0[2];
   uint64_t kvBytes;
   uint64_t scratchBytes;  ///< the largest of the entries
   uint64_t weightsBytes;  ///< size of the weight section
@@ -202,10 +203,12 @@ enum class SymbolKind : uint32_t {
   kMask = 4,       ///< in, u8[c]: 1 for every valid row, the chunk's own valid rows included; batch: u8[m, c]
   kHidden = 5,     ///< prefill: out, head: in; f32[m, E]. Between the parts of an entry: out of one, in of the next
   kLogits = 6,     ///< generate: out f32[1, V]; head and batch: out f32[rows, V]
-  kKv = 7,         ///< in and out, the whole cache of a slot; batch: that of row 0
-  kKv1 = 8,        ///< batch: the cache of row 1; those of rows 2 to 7 follow
+  kTopLogits = 7,  ///< beside logits: out f32[rows, K], the K best, best first; of equal ones the smaller id, NaN never
+  kTopIds = 8,     ///< their ids: out i32[rows, K]; -1 (and a logit of minus infinity) behind the last one
+  kKv = 9,         ///< in and out, the whole cache of a slot; batch: that of row 0
+  kKv1 = 10,       ///< batch: the cache of row 1; those of rows 2 to 7 follow
 };
-inline constexpr uint32_t kSymbolKinds = 7 + kMaxBatchRows;
+inline constexpr uint32_t kSymbolKinds = 9 + kMaxBatchRows;
 
 /// The cache of row `row` of a batch.
 constexpr SymbolKind kvOfRow(uint32_t row) {

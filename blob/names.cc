@@ -56,6 +56,8 @@ std::string_view symbolKindName(SymbolKind kind) {
     case SymbolKind::kMask: return "mask";
     case SymbolKind::kHidden: return "hidden";
     case SymbolKind::kLogits: return "logits";
+    case SymbolKind::kTopLogits: return "top_logits";
+    case SymbolKind::kTopIds: return "top_ids";
     case SymbolKind::kKv: return "kv";
     case SymbolKind::kKv1: break;
   }

@@ -19,8 +19,10 @@ bool isSymbol(const OperandRecord& operand, SymbolKind kind) {
 bool dtypeFits(Kind kind, DType type, const ProgramHeader& header) {
   switch (kind) {
     case Kind::kActivation:
+    case Kind::kTopLogits:
     case Kind::kScratchF32:
     case Kind::kWeightF32: return type == DType::kF32;
+    case Kind::kTopIds:
     case Kind::kScratchI32:
     case Kind::kIds:
     case Kind::kPositions: return type == DType::kI32;
@@ -54,6 +56,8 @@ bool placeFits(Kind kind, const OperandRecord& operand) {
     case Kind::kActivation:
       return operand.space == Space::kScratch || isSymbol(operand, SymbolKind::kHidden) ||
              isSymbol(operand, SymbolKind::kLogits);
+    case Kind::kTopLogits: return operand.space == Space::kScratch || isSymbol(operand, SymbolKind::kTopLogits);
+    case Kind::kTopIds: return operand.space == Space::kScratch || isSymbol(operand, SymbolKind::kTopIds);
     case Kind::kScratchF32:
     case Kind::kScratchI32:
     case Kind::kScratchI8: return operand.space == Space::kScratch;
@@ -69,6 +73,8 @@ bool placeFits(Kind kind, const OperandRecord& operand) {
 std::string_view placeText(Kind kind) {
   switch (kind) {
     case Kind::kActivation: return "scratch, or the hidden or logits symbol";
+    case Kind::kTopLogits: return "scratch, or the top_logits symbol";
+    case Kind::kTopIds: return "scratch, or the top_ids symbol";
     case Kind::kScratchF32:
     case Kind::kScratchI32:
     case Kind::kScratchI8: return "scratch";

@@ -74,6 +74,7 @@ class ProgramCheck {
       return wrong("kvRows", header_.kvRows, header_.maxPromptTokens + header_.minResponseTokens,
                    " (maxPromptTokens + minResponseTokens)");
     }
+    if (header_.topTokens > header_.vocab) return wrong("topTokens", header_.topTokens, "0..", header_.vocab);
     if (!isZero(header_.reserved0)) return wrong("reserved0", header_.reserved0[0], "zeros");
     return Status::ok();
   }

@@ -21,6 +21,7 @@ constexpr uint32_t kHeadDim = 8;
 constexpr uint32_t kKvWidth = kKvHeads * kHeadDim;
 constexpr uint32_t kFfn = 96;
 constexpr uint32_t kVocab = 40;
+constexpr uint32_t kTop = 9;
 constexpr uint32_t kRows = kSampleKvRows;
 constexpr uint32_t kWorkspace = 4096;
 
@@ -50,6 +51,13 @@ OperandRecord columns(OperandRecord matrix, uint32_t first, uint32_t count) {
   return matrix;
 }
 
+/// [n, rows, columns] at `index`, as [rows, columns].
+OperandRecord element(const OperandRecord& all, uint32_t index) {
+  OperandRecord one = stridedOperand(all.space, all.dtype, spanOf({all.dims[1], all.dims[2]}), 0);
+  one.offset = all.offset + index * one.bytes;
+  return one;
+}
+
 /// [rows, n] as [rows, n / kHeadDim, kHeadDim].
 OperandRecord byHead(OperandRecord matrix) {
   matrix.rank = 3;
@@ -76,6 +84,7 @@ class Sample {
                               .headDim = kHeadDim,
                               .vocab = kVocab},
                              kvType);
+    p_.header.topTokens = kTop;
     part_ = KvPart::of(kvType, kKvHeads, kRows, kHeadDim).value();
   }
 
@@ -275,12 +284,12 @@ class Sample {
     lanes([&](uint32_t lane) {
       const OperandRecord out = columns(attention, lane * 32, 32);
       cpuAttention(lane, byHead(columns(q, lane * 32, 32)), byHead(out));
-      linear("attn_output", quantize(out), panels(DType::kQ4_0, kEmbed, 32), partial(partials, lane));
+      linear("attn_output", quantize(out), panels(DType::kQ4_0, kEmbed, 32), element(partials, lane));
     });
     lanes([&](uint32_t lane) {
       if (lane == 0) add(TaskOp::kCpuAddPartials, "attn_output", {x_, partials});
     });
-    lanes([&](uint32_t lane) { cpuFeedForward(lane, partial(partials, lane)); });
+    lanes([&](uint32_t lane) { cpuFeedForward(lane, element(partials, lane)); });
     lanes([&](uint32_t lane) {
       if (lane == 0) add(TaskOp::kCpuAddPartials, "ffn_down", {x_, partials});
     });
@@ -301,12 +310,6 @@ class Sample {
     }
     operands.push_back(out);
     add(TaskOp::kCpuAttention, "attention", operands, attrs);
-  }
-
-  OperandRecord partial(const OperandRecord& partials, uint32_t lane) {
-    OperandRecord one = stridedOperand(Space::kScratch, DType::kF32, spanOf({m_, kEmbed}), 0);
-    one.offset = partials.offset + lane * one.bytes;
-    return one;
   }
 
   void cpuProjections(uint32_t lane, const OperandRecord& q) {
@@ -386,6 +389,11 @@ class Sample {
     });
   }
 
+  static OperandRecord topLogits(uint32_t m) {
+    return symbolOperand(SymbolKind::kTopLogits, DType::kF32, spanOf({m, kTop}));
+  }
+  static OperandRecord topIds(uint32_t m) { return symbolOperand(SymbolKind::kTopIds, DType::kI32, spanOf({m, kTop})); }
+
   void headBody(uint32_t m, const OperandRecord& in, std::string_view name) {
     m_ = m;
     const OperandRecord n = scratch(DType::kF32, {m, kEmbed});
@@ -395,9 +403,12 @@ class Sample {
       lanes([&](uint32_t) {
         add(TaskOp::kRefRmsNorm, "output_norm", {in, outputNorm_, n}, {doubleAttr(1e-5)});
         add(TaskOp::kRefLinear, "output", {n, table_, logits});
+        add(TaskOp::kRefTopK, "top_k", {logits, topLogits(m), topIds(m)});
       });
       return;
     }
+    const OperandRecord values = scratch(DType::kF32, {2, m, kTop});
+    const OperandRecord ids = scratch(DType::kI32, {2, m, kTop});
     lanes([&](uint32_t lane) {
       const OperandRecord own = scratch(DType::kF32, {m, kEmbed});
       add(TaskOp::kCpuRmsNorm, "output_norm", {in, outputNorm_, own}, {doubleAttr(1e-5)});
@@ -406,6 +417,11 @@ class Sample {
       OperandRecord part = panelOperand(DType::kQ8_0, rows, kEmbed, table_.offset);
       part.offset += *panelBytes(DType::kQ8_0, firstRow, kEmbed);
       linear("output", quantize(own), part, columns(logits, firstRow, rows));
+      add(TaskOp::kCpuTopK, "top_k", {columns(logits, firstRow, rows), element(values, lane), element(ids, lane)},
+          {firstRow});
+    });
+    lanes([&](uint32_t lane) {
+      if (lane == 0) add(TaskOp::kCpuTopKMerge, "top_k", {values, ids, topLogits(m), topIds(m)});
     });
   }
 

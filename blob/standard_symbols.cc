@@ -31,6 +31,14 @@ SymbolRecord output(SymbolRecord record) {
   return record;
 }
 
+/// What an entry gives of the vocabulary: all logits, and the best of them where the program has lists of those.
+void addLogits(const EntryRecord& entry, const ProgramHeader& header, std::vector<SymbolRecord>& symbols) {
+  symbols.push_back(output(symbol(SymbolKind::kLogits, DType::kF32, {entry.rows, header.vocab})));
+  if (header.topTokens == 0) return;
+  symbols.push_back(output(symbol(SymbolKind::kTopLogits, DType::kF32, {entry.rows, header.topTokens})));
+  symbols.push_back(output(symbol(SymbolKind::kTopIds, DType::kI32, {entry.rows, header.topTokens})));
+}
+
 /// Rank 4: [layer and K or V, kvHead, row, element]; the bytes count scales too.
 SymbolRecord kvSymbol(const ProgramHeader& header, uint32_t row) {
   SymbolRecord record = symbol(kvOfRow(row), header.kvType, {});
@@ -50,14 +58,17 @@ std::optional<uint64_t> kvCacheBytes(const ProgramHeader& header) {
 
 std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const ProgramHeader& header) {
   const SymbolRecord hidden = symbol(SymbolKind::kHidden, DType::kF32, {entry.rows, header.embed});
-  const SymbolRecord logits = output(symbol(SymbolKind::kLogits, DType::kF32, {entry.rows, header.vocab}));
-  if (entry.kind == EntryKind::kHead) return {hidden, logits};
+  std::vector<SymbolRecord> symbols;
+  if (entry.kind == EntryKind::kHead) {
+    symbols.push_back(hidden);
+    addLogits(entry, header, symbols);
+    return symbols;
+  }
   const bool isFirst = entry.part == 0;
   const bool isLast = entry.part + 1 == entry.parts;
   const bool leavesHidden = !isLast || entry.kind == EntryKind::kPrefill;
   const bool isBatch = entry.kind == EntryKind::kBatch;
   const uint32_t caches = isBatch ? std::min(entry.rows, kMaxBatchRows) : 1;
-  std::vector<SymbolRecord> symbols;
   if (isFirst) symbols.push_back(symbol(SymbolKind::kIds, DType::kI32, {entry.rows}));
   symbols.push_back(symbol(SymbolKind::kPositions, DType::kI32, {entry.rows}));
   symbols.push_back(symbol(SymbolKind::kValid, DType::kI32, {1}));
@@ -66,7 +77,7 @@ std::vector<SymbolRecord> standardSymbols(const EntryRecord& entry, const Progra
                             : symbol(SymbolKind::kMask, DType::kU8, {entry.context}));
   if (leavesHidden) symbols.push_back(output(hidden));
   if (!leavesHidden && !isFirst) symbols.push_back(hidden);
-  if (!leavesHidden) symbols.push_back(logits);
+  if (!leavesHidden) addLogits(entry, header, symbols);
   for (uint32_t row = 0; row < caches; ++row) symbols.push_back(output(kvSymbol(header, row)));
   return symbols;
 }

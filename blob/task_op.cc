@@ -20,6 +20,7 @@ std::string_view taskOpName(TaskOp op) {
     case TaskOp::kRefSlice: return "ref.slice";
     case TaskOp::kRefConcat: return "ref.concat";
     case TaskOp::kRefCopy: return "ref.copy";
+    case TaskOp::kRefTopK: return "ref.top_k";
     case TaskOp::kCpuEmbed: return "cpu.embed";
     case TaskOp::kCpuRmsNorm: return "cpu.rms_norm";
     case TaskOp::kCpuQuantize: return "cpu.quantize";
@@ -33,6 +34,8 @@ std::string_view taskOpName(TaskOp op) {
     case TaskOp::kCpuCopy: return "cpu.copy";
     case TaskOp::kCpuGeluMul: return "cpu.gelu_mul";
     case TaskOp::kCpuScale: return "cpu.scale";
+    case TaskOp::kCpuTopK: return "cpu.top_k";
+    case TaskOp::kCpuTopKMerge: return "cpu.top_k_merge";
   }
   return {};
 }

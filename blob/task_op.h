@@ -36,6 +36,7 @@ enum class TaskOp : uint16_t {
   kRefConcat = 15,     ///< a f32[m,n1], b f32[m,n2], out f32[m,n1+n2]
   // 16 is kept for select_rows: no entry has row numbers among its inputs yet.
   kRefCopy = 17,  ///< in f32[m,n], out f32[m,n]
+  kRefTopK = 18,  ///< in f32[m,n], values f32[m,K], ids i32[m,K]: the K best of a row, best first
 
   // Cpu target: docs/arithmetic.md. Quantized activations are three operands: codes i8[planes,m,Kp] with Kp = K rounded
   // up to 32 (zeros beyond K), scales f32[m,Kp/32], sums i32[m,Kp/32] (of the combined codes). kernels/cpu/<op>.cc
@@ -58,6 +59,8 @@ enum class TaskOp : uint16_t {
   kCpuCopy = 110,         ///< in f32[m,n], out f32[m,n]
   kCpuGeluMul = 111,      ///< gate f32[m,n], up f32[m,n], out f32[m,n]; gelu in the tanh form
   kCpuScale = 112,        ///< in f32[m,n], out f32[m,n]; attrs: factor (double)
+  kCpuTopK = 113,         ///< in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
+  kCpuTopKMerge = 114,    ///< parts of values f32[lanes,m,K] and ids i32[lanes,m,K], values f32[m,K], ids i32[m,K]
 };
 
 /// "ref.linear", "cpu.linear_i8"; empty when the number is no op.

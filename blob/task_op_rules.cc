@@ -41,6 +41,14 @@ constexpr OperandRule codes(Access access) { return {"codes", Kind::kScratchI8, 
 constexpr OperandRule scales(Access access) { return {"scales", Kind::kScratchF32, access, {kRows, kGroups}}; }
 constexpr OperandRule sums(Access access) { return {"sums", Kind::kScratchI32, access, {kRows, kGroups}}; }
 
+/// Lists of the best of each row: their logits and ids.
+constexpr OperandRule topValues(Access access, std::array<Dim, 4> dims) {
+  return {"values", Kind::kTopLogits, access, dims};
+}
+constexpr OperandRule topIds(Access access, std::array<Dim, 4> dims) { return {"ids", Kind::kTopIds, access, dims}; }
+constexpr std::array<Dim, 4> kTopList = {kRows, kTop};
+constexpr std::array<Dim, 4> kTopParts = {kPartials, kRows, kTop};
+
 constexpr NamedAttr kScaleAttr = {"scale", AttrRule::kPositive};
 constexpr NamedAttr kTurnPairing = {"pairing", AttrRule::kFlag, true};
 constexpr NamedAttr kTurnDims = {"dims", AttrRule::kRotated, true};
@@ -86,6 +94,7 @@ constexpr TaskOpRule kRules[] = {
     {TaskOp::kRefSlice, false, {in("in"), out(kResult)}, {NamedAttr{"first", AttrRule::kFirstColumn}}},
     {TaskOp::kRefConcat, false, {in("a"), in("b", {kRows, kOther}), out({kRows, kTotal})}, {}},
     {TaskOp::kRefCopy, true, {in("in"), out()}, {}},
+    {TaskOp::kRefTopK, false, {in("in"), topValues(kWrite, kTopList), topIds(kWrite, kTopList)}, {}},
 
     {TaskOp::kCpuEmbed, false, {kIdsIn, weight("table", Kind::kPanelsAny, {kVocab, kColumns}), out()}, {}},
     {TaskOp::kCpuRmsNorm, true, {in("in"), weight("weight", Kind::kWeightF32, {kColumns}), out()}, {kEps}},
@@ -129,6 +138,14 @@ constexpr TaskOpRule kRules[] = {
     {TaskOp::kCpuCopy, true, {in("in"), out()}, {}},
     {TaskOp::kCpuGeluMul, true, {in("gate"), in("up"), out()}, {}},
     {TaskOp::kCpuScale, true, {in("in"), out()}, {NamedAttr{"factor", AttrRule::kFinite}}},
+    {TaskOp::kCpuTopK,
+     false,
+     {in("in"), topValues(kWrite, kTopList), topIds(kWrite, kTopList)},
+     {NamedAttr{"first", AttrRule::kFirstId}}},
+    {TaskOp::kCpuTopKMerge,
+     false,
+     {topValues(kRead, kTopParts), topIds(kRead, kTopParts), topValues(kWrite, kTopList), topIds(kWrite, kTopList)},
+     {}},
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ enum class Dim : uint8_t {
   kPartials,  ///< partial sums added up, at least 1
   kOther,     ///< second operand of concat
   kTotal,     ///< kColumns + kOther
+  kTop,       ///< the program's K, the length of lists of the best
   kFree,      ///< any
 };
 inline constexpr uint32_t kDimRoles = static_cast<uint32_t>(Dim::kFree) + 1;
@@ -39,6 +40,8 @@ enum class Access : uint8_t { kRead, kWrite, kReadWrite };
 /// What an operand is made of and where it may lie.
 enum class Kind : uint8_t {
   kActivation,   ///< f32, scratch or a hidden/logits symbol
+  kTopLogits,    ///< f32, scratch or the top_logits symbol
+  kTopIds,       ///< i32, scratch or the top_ids symbol
   kScratchF32,   ///< f32, scratch
   kScratchI32,   ///< i32, scratch
   kScratchI8,    ///< i8, scratch
@@ -93,6 +96,7 @@ enum class AttrRule : uint8_t {
   kRotated,      ///< rotated dims: even, 2..kHeadDim, twice kPairs
   kFirstColumn,  ///< plus kOut at most kColumns
   kFirstHead,    ///< below 2^31
+  kFirstId,      ///< plus kColumns at most the vocabulary
   kGroup,        ///< 1..2^31
   kWindow,       ///< 0..2^31, 0 for none
 };

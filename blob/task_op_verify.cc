@@ -31,10 +31,10 @@ bool isFiniteInF32(double value) { return std::abs(value) < kInfiniteInF32; }
 
 std::string_view roleName(Dim role) {
   constexpr std::array<std::string_view, kDimRoles> kNames = {
-      "",         "rows",          "columns",     "out",      "padded columns",
-      "groups",   "planes",        "heads",       "KV heads", "head dim",
-      "KV rows",  "vocabulary",    "table rows",  "pairs",    "two",
-      "partials", "other columns", "all columns", ""};
+      "",         "rows",          "columns",     "out",        "padded columns",
+      "groups",   "planes",        "heads",       "KV heads",   "head dim",
+      "KV rows",  "vocabulary",    "table rows",  "pairs",      "two",
+      "partials", "other columns", "all columns", "top tokens", ""};
   return kNames[static_cast<size_t>(role)];
 }
 
@@ -167,6 +167,7 @@ class TaskCheck {
       case Dim::kKvRows: return value == header.kvRows ? Status::ok() : wrong("", header.kvRows);
       case Dim::kVocab: return value >= header.vocab ? Status::ok() : wrong("at least ", header.vocab);
       case Dim::kTable: return value >= header.kvRows ? Status::ok() : wrong("at least ", header.kvRows);
+      case Dim::kTop: return value == header.topTokens ? Status::ok() : wrong("", header.topTokens);
       case Dim::kTwo: return value == 2 ? Status::ok() : wrong("", 2);
       case Dim::kPlanes:
         if (value > 2) return wrong("at most ", 2);
@@ -235,6 +236,9 @@ class TaskCheck {
         return unless(value <= dim(Dim::kColumns) && dim(Dim::kOut) <= dim(Dim::kColumns) - value,
                       concat("a column with ", dim(Dim::kOut), " columns from it, of ", dim(Dim::kColumns)));
       case AttrRule::kFirstHead: return unless(value < kMaxHeadIndex, "a head index");
+      case AttrRule::kFirstId:
+        return unless(value <= context_.header.vocab && dim(Dim::kColumns) <= context_.header.vocab - value,
+                      concat("an id with ", dim(Dim::kColumns), " ids from it, of ", context_.header.vocab));
       case AttrRule::kGroup: return unless(value >= 1 && value <= kMaxHeadIndex, "1 or more");
       case AttrRule::kWindow: return unless(value <= kMaxWindow, "a number of rows");
     }

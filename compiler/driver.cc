@@ -30,6 +30,8 @@ namespace {
 
 /// Rows of the head entries: the last token, a small chunk, and many for evaluation.
 constexpr int64_t kHeadRows[] = {1, 16, 64};
+/// Of the lists of the best logits (docs/decisions/0020-top-k-in-the-head.md).
+constexpr uint32_t kTopTokens = 64;
 
 Status checkOptions(const CompileOptions& options) {
   for (const auto& [option, name] : {std::pair<std::string_view, const std::string&>{"--device", options.target},
@@ -179,6 +181,7 @@ class Compilation {
       freeze.contexts.assign(sizes_.contexts.begin(), sizes_.contexts.end());
       freeze.batches.assign(sizes_.batches.begin(), sizes_.batches.end());
       freeze.kvRows = sizes_.kvRows;
+      freeze.topTokens = std::min(kTopTokens, spec_.vocab);
       freeze.headRows.assign(std::begin(kHeadRows), std::end(kHeadRows));
       return passes::createFreezePass(freeze);
     }

@@ -18,7 +18,8 @@ Result<std::shared_ptr<Model>> Model::create(blob::Blob blob, const ModelOptions
                                                                        .threads = options.threads,
                                                                        .deviceOptions = options.deviceOptions}));
   const blob::ProgramHeader& header = model->blob_->header();
-  model->limits_ = {header.vocab, header.embed, header.maxPromptTokens, header.minResponseTokens, header.kvRows};
+  model->limits_ = {header.vocab,  header.embed,    header.maxPromptTokens, header.minResponseTokens,
+                    header.kvRows, header.topTokens};
   return model;
 }
 

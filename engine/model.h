@@ -28,7 +28,8 @@ struct ModelLimits {
   uint32_t embed = 0;
   uint32_t maxPromptTokens = 0;
   uint32_t minResponseTokens = 0;
-  uint32_t kvRows = 0;  ///< T: with n prompt tokens up to T - n + 1 tokens can be produced
+  uint32_t kvRows = 0;     ///< T: with n prompt tokens up to T - n + 1 tokens can be produced
+  uint32_t topTokens = 0;  ///< length of the lists of the best tokens that come with logits; 0: none come
 };
 
 /// Blob, devices and programs. Owns them all. One thread at a time may use a model and its sessions.

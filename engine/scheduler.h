@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/best_tokens.h"
 #include "engine/model.h"
 #include "engine/prefix_store.h"
 #include "engine/session.h"
@@ -29,11 +30,6 @@ struct SchedulerOptions {
   /// Where prompts look for rows that no slot has; of the same model. Used by the stepping thread alone while the
   /// scheduler lives: what it is to hold is saved before. null: nowhere.
   std::shared_ptr<PrefixStore> prefixes = nullptr;
-};
-
-struct ScoredToken {
-  int32_t id = 0;
-  float logit = 0;
 };
 
 /// What a request sees when it is asked for a token. Valid during the call.
@@ -60,7 +56,9 @@ struct Request {
   /// 1..1024, from one computation of the prompt; more than there are free slots take turns. The prompt is computed
   /// again, with `progress`, where a context shift dropped its rows from every slot.
   uint32_t answers = 1;
-  uint32_t topK = 0;  ///< 0..vocabulary; 0: NextTokenInput::top is empty. Costs O(vocabulary log topK) a token
+  /// 0..vocabulary; 0: NextTokenInput::top is empty. Up to ModelLimits::topTokens the device has them at hand, above
+  /// they cost O(vocabulary log topK) a token.
+  uint32_t topK = 0;
 };
 
 enum class StopReason {

@@ -22,26 +22,6 @@ void Job::finish(Result<Response> value) {
   changed.notify_all();
 }
 
-size_t bestTokens(std::span<const float> logits, std::span<ScoredToken> best) {
-  const auto isBetter = [](const ScoredToken& a, const ScoredToken& b) {
-    return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
-  };
-  size_t count = 0;  // a heap with the worst of them in front
-  for (size_t id = 0; id < logits.size() && !best.empty(); ++id) {
-    const float logit = logits[id];
-    if (logit != logit) continue;
-    if (count == best.size()) {
-      if (logit <= best.front().logit) continue;
-      std::pop_heap(best.begin(), best.end(), isBetter);
-      --count;
-    }
-    best[count++] = {static_cast<int32_t>(id), logit};
-    std::push_heap(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), isBetter);
-  }
-  std::sort_heap(best.begin(), best.begin() + static_cast<ptrdiff_t>(count), isBetter);
-  return count;
-}
-
 Result<std::unique_ptr<SchedulerRounds>> SchedulerRounds::create(std::shared_ptr<Model> model,
                                                                  const SchedulerOptions& options) {
   std::unique_ptr<SchedulerRounds> rounds(new SchedulerRounds(options));
@@ -149,7 +129,7 @@ void SchedulerRounds::fillSeats() {
 
 void SchedulerRounds::round(uint32_t waiting) {
   for (Seat& seat : seats_) {
-    if (seat.state == State::kReady) beginAnswer(seat, seat.job->logits);
+    if (seat.state == State::kReady) beginAnswer(seat, {.values = seat.job->logits});
   }
   promptChunk(waiting);
   decodeAll();
@@ -177,7 +157,7 @@ void SchedulerRounds::promptChunk(uint32_t waiting) {
   job.isPromptDone = true;
   job.response.promptTimes.add(seat->session->takeTimes());
   if (job.request.answers > 1) job.logits.assign(chunk->logits.begin(), chunk->logits.end());
-  beginAnswer(*seat, chunk->logits);
+  beginAnswer(*seat, {.values = chunk->logits, .row = 0});
 }
 
 void SchedulerRounds::decodeAll() {
@@ -209,14 +189,14 @@ void SchedulerRounds::decode(std::span<Seat* const> members) {
     Seat& seat = *members[i];
     if (seat.job.get() != jobs[i]) continue;  // it ended with another seat of its job
     if (logits) {
-      takeToken(seat, logits->subspan(i * vocab, vocab));
+      takeToken(seat, {.values = logits->subspan(i * vocab, vocab), .row = static_cast<uint32_t>(i)});
     } else {
       endJob(seat.job, logits.status());
     }
   }
 }
 
-void SchedulerRounds::beginAnswer(Seat& seat, std::span<const float> logits) {
+void SchedulerRounds::beginAnswer(Seat& seat, const Logits& logits) {
   Job& job = *seat.job;
   seat.answer = job.begun++;
   seat.state = State::kDecode;
@@ -227,13 +207,13 @@ void SchedulerRounds::beginAnswer(Seat& seat, std::span<const float> logits) {
   takeToken(seat, logits);
 }
 
-void SchedulerRounds::takeToken(Seat& seat, std::span<const float> logits) {
+void SchedulerRounds::takeToken(Seat& seat, const Logits& logits) {
   Job& job = *seat.job;
   if (job.isCancelled) return endJob(seat.job);
   std::vector<int32_t>& tokens = job.response.answers[seat.answer].tokens;
-  const size_t best = bestTokens(logits, job.top);
+  const size_t best = logits.row ? seat.session->best(job.top, *logits.row) : bestTokens(logits.values, job.top);
   const std::optional<int32_t> token = job.request.next(
-      {.answer = seat.answer, .tokens = tokens, .logits = logits, .top = std::span(job.top).first(best)});
+      {.answer = seat.answer, .tokens = tokens, .logits = logits.values, .top = std::span(job.top).first(best)});
   if (!token) return endAnswer(seat, StopReason::kStop);
   const ModelLimits& limits = pool_->model()->limits();
   if (!isInVocabulary(*token, limits.vocab)) {

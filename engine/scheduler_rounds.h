@@ -38,10 +38,6 @@ struct Job {
   std::optional<Result<Response>> result;
 };
 
-/// The best of `logits` in order, as many as `best` has room for; of equal ones the smaller id comes first, NaN never.
-/// Returns how many there are. O(logits log best), allocates nothing.
-size_t bestTokens(std::span<const float> logits, std::span<ScoredToken> best);
-
 /// Slots and what is done in them. One thread at a time.
 class SchedulerRounds {
  public:
@@ -78,6 +74,11 @@ class SchedulerRounds {
     uint32_t promptTokens = 0;  ///< of the last job
     uint64_t lastUse = 0;
   };
+  /// What follows the last token of an answer.
+  struct Logits {
+    std::span<const float> values;
+    std::optional<uint32_t> row = std::nullopt;  ///< of the last step, whose logits they are; none: of an earlier one
+  };
   using Members = std::array<Seat*, blob::kMaxBatchRows>;
 
   explicit SchedulerRounds(const SchedulerOptions& options) : options_(options) {}
@@ -92,9 +93,9 @@ class SchedulerRounds {
   void promptChunk(uint32_t waiting);
   void decodeAll();
   void decode(std::span<Seat* const> members);
-  void beginAnswer(Seat& seat, std::span<const float> logits);
+  void beginAnswer(Seat& seat, const Logits& logits);
   /// Asks the request of a seat for its next token.
-  void takeToken(Seat& seat, std::span<const float> logits);
+  void takeToken(Seat& seat, const Logits& logits);
   void endAnswer(Seat& seat, StopReason reason);
   void free(Seat& seat);
   /// Frees all seats of the job and finishes it, with its response or a failure.

@@ -1,53 +1,12 @@
-// The best tokens of a row of logits; rounds without the thread of a scheduler.
+// Rounds without the thread of a scheduler.
 #include "engine/scheduler_rounds.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <random>
+#include <gtest/gtest.h>
 
 #include "engine/session_cases_for_test.h"
 
 namespace firn::engine {
 namespace {
-
-using testing::ElementsAre;
-using Ids = std::vector<int32_t>;
-
-TEST(BestTokensTest, AreInOrderAndWithoutNaN) {
-  const float logits[] = {1, __builtin_nanf(""), 3, 3, -__builtin_inff(), 7, 2};
-  std::vector<ScoredToken> best(3);
-  EXPECT_EQ(bestTokens(logits, best), 3U);
-  EXPECT_THAT((Ids{best[0].id, best[1].id, best[2].id}), ElementsAre(5, 2, 3));
-  best.resize(7);
-  EXPECT_EQ(bestTokens(logits, best), 6U);
-  EXPECT_EQ(best[5].id, 4);
-  EXPECT_EQ(bestTokens(logits, {}), 0U);
-}
-
-// Every length against a sorted copy, with ties, infinities and NaN.
-TEST(BestTokensTest, AreTheFirstOfASortedCopy) {
-  std::mt19937 random(5);
-  for (uint32_t round = 0; round < 50; ++round) {
-    std::vector<float> logits(random() % 40);
-    std::vector<ScoredToken> sorted;
-    for (size_t id = 0; id < logits.size(); ++id) {
-      const uint32_t kind = random() % 20;
-      logits[id] = kind == 0 ? NAN : kind == 1 ? INFINITY : kind == 2 ? -INFINITY : static_cast<float>(random() % 7);
-      if (!std::isnan(logits[id])) sorted.push_back({static_cast<int32_t>(id), logits[id]});
-    }
-    std::ranges::sort(sorted, [](const ScoredToken& a, const ScoredToken& b) {
-      return std::pair(-a.logit, a.id) < std::pair(-b.logit, b.id);
-    });
-    for (size_t room = 0; room <= logits.size() + 1; ++room) {
-      std::vector<ScoredToken> best(room);
-      const size_t count = bestTokens(logits, best);
-      ASSERT_EQ(count, std::min(room, sorted.size()));
-      for (size_t i = 0; i < count; ++i) ASSERT_EQ(best[i].id, sorted[i].id) << room << ", " << i;
-    }
-  }
-}
 
 // A cancel may come at any time, so also between the look at all requests and the chunk of one.
 TEST(SchedulerRoundsTest, NoProgressIsToldBehindACancel) {

@@ -88,6 +88,12 @@ Result<std::span<const float>> Session::decode(int32_t id) {
   return io().logits();
 }
 
+size_t Session::best(std::span<ScoredToken> best, uint32_t row) const {
+  const ModelLimits& limits = model_->limits();
+  if (best.size() <= limits.topTokens) return bestTokens(io().top(row), limits.vocab, best);
+  return bestTokens(io().logits(row + 1).subspan(uint64_t{row} * limits.vocab), best);
+}
+
 Status Session::submit(uint32_t entry, const runtime::Bindings& bindings) {
   return model_->devices().run(entry, bindings);
 }
@@ -113,7 +119,7 @@ Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
   // Of a cut entry the hidden rows go from part to part.
   bindings[at(SymbolKind::kHidden)] =
       io.binding(SymbolKind::kHidden, uint64_t{rows} * model_->limits().embed * sizeof(float));
-  if (step.isGenerate) bindings[at(SymbolKind::kLogits)] = io.binding(SymbolKind::kLogits, io.logits().size_bytes());
+  if (step.isGenerate) io.bindLogits(1, bindings);
   if (Status status = submit(step.variant->entry, bindings); !status.isOk()) {
     std::memset(&mask_[step.row0], 0, step.valid);  // rows that were not written stay invisible
     return status;
@@ -135,7 +141,7 @@ Status Session::runHead(const Variant& head, uint32_t firstRow) {
   const uint64_t rowBytes = uint64_t{model_->limits().embed} * sizeof(float);
   runtime::Bindings bindings;
   bindings[at(SymbolKind::kHidden)] = io().binding(SymbolKind::kHidden, head.rows * rowBytes, firstRow * rowBytes);
-  bindings[at(SymbolKind::kLogits)] = io().binding(SymbolKind::kLogits, io().logits(head.rows).size_bytes());
+  io().bindLogits(head.rows, bindings);
   times_.bytesMoved += head.weightBytes;
   return submit(head.entry, bindings);
 }

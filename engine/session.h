@@ -110,6 +110,11 @@ class Session {
   static Result<std::span<const float>> decodeTogether(std::span<Session* const> sessions,
                                                        std::span<const int32_t> ids);
 
+  /// The best tokens of the logits that a call gave last, those of `row` where it gave several rows: in order, as many
+  /// as `best` has room for; of equal ones the smaller id, NaN never. Returns how many there are; valid as long as the
+  /// logits are. Up to ModelLimits::topTokens they come from the device, above that they cost O(vocabulary log best).
+  size_t best(std::span<ScoredToken> best, uint32_t row = 0) const;
+
   /// Tokens in the cache.
   uint32_t position() const { return position_; }
   /// Their ids, i32[position()]; valid until the next call.

@@ -81,7 +81,7 @@ Status Session::runTogether(const Variant& variant, std::span<Session* const> se
   bindings[at(SymbolKind::kRow0)] = io.binding(SymbolKind::kRow0, rows * sizeof(int32_t));
   bindings[at(SymbolKind::kMask)] = io.binding(SymbolKind::kMask, rows * variant.context);
   bindings[at(SymbolKind::kHidden)] = io.binding(SymbolKind::kHidden, rows * model_->limits().embed * sizeof(float));
-  bindings[at(SymbolKind::kLogits)] = io.binding(SymbolKind::kLogits, io.logits(variant.rows).size_bytes());
+  io.bindLogits(variant.rows, bindings);
   std::memset(io.at<int32_t>(SymbolKind::kIds), 0, rows * sizeof(int32_t));
   std::memset(io.at<int32_t>(SymbolKind::kPositions), 0, rows * sizeof(int32_t));
   std::memset(io.at<int32_t>(SymbolKind::kRow0), 0, rows * sizeof(int32_t));

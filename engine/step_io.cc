@@ -26,6 +26,8 @@ std::array<uint64_t, blob::kSymbolKinds> largestSymbols(const Model& model) {
   // A head reads whole rows of its size: room for a last block that starts at the last row.
   at(SymbolKind::kHidden) = (std::max(chunkRows, batchRows) + headRows) * limits.embed * sizeof(float);
   at(SymbolKind::kLogits) = std::max(headRows, batchRows) * limits.vocab * sizeof(float);
+  at(SymbolKind::kTopLogits) = std::max(headRows, batchRows) * limits.topTokens * sizeof(float);
+  at(SymbolKind::kTopIds) = std::max(headRows, batchRows) * limits.topTokens * sizeof(int32_t);
   return bytes;
 }
 
@@ -49,6 +51,20 @@ Result<std::unique_ptr<StepIo>> StepIo::create(std::shared_ptr<Model> model) {
   io->hasBuffer_ = true;
   FIRN_ASSIGN_OR_RETURN(io->bytes_, devices.map(io->buffer_));
   return io;
+}
+
+void StepIo::bindLogits(uint32_t rows, runtime::Bindings& bindings) const {
+  using blob::SymbolKind;
+  const uint64_t listBytes = uint64_t{rows} * model_->limits().topTokens * sizeof(float);
+  bindings[engine::at(SymbolKind::kLogits)] = binding(SymbolKind::kLogits, logits(rows).size_bytes());
+  bindings[engine::at(SymbolKind::kTopLogits)] = binding(SymbolKind::kTopLogits, listBytes);
+  bindings[engine::at(SymbolKind::kTopIds)] = binding(SymbolKind::kTopIds, listBytes);
+}
+
+TopList StepIo::top(uint32_t row) const {
+  const size_t count = model_->limits().topTokens;
+  return {.logits = {at<float>(blob::SymbolKind::kTopLogits) + row * count, count},
+          .ids = {at<int32_t>(blob::SymbolKind::kTopIds) + row * count, count}};
 }
 
 StepIo::~StepIo() {

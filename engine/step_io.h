@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/status.h"
+#include "engine/best_tokens.h"
 #include "engine/model.h"
 
 namespace firn::engine {
@@ -38,6 +39,10 @@ class StepIo {
   std::span<const float> logits(uint32_t rows = 1) const {
     return {at<float>(blob::SymbolKind::kLogits), uint64_t{rows} * model_->limits().vocab};
   }
+  /// Binds the logits of so many rows, and the lists of the best where the model has them.
+  void bindLogits(uint32_t rows, runtime::Bindings& bindings) const;
+  /// Of a row of the entry that ran last; empty where the model has none.
+  TopList top(uint32_t row) const;
 
  private:
   explicit StepIo(std::shared_ptr<Model> model) : model_(std::move(model)) {}

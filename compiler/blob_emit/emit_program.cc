@@ -42,6 +42,10 @@ void emitHeader(task::ProgramOp op, blob::ProgramHeader& header) {
   header.kvBytes = numberOf(memory, "kv_bytes");
   header.scratchBytes = numberOf(memory, "scratch_bytes");
   header.weightsBytes = numberOf(memory, "weights_bytes");
+  op.walk([&](task::SymbolOp symbol) {
+    const bool isList = task::symbolFromName(symbol.getKind()) == blob::SymbolKind::kTopIds;
+    if (isList) header.topTokens = static_cast<uint8_t>(symbol.getDims().back());
+  });
 }
 
 /// What operand `base` names by number.
@@ -130,6 +134,12 @@ Status checkNames(task::ProgramOp op) {
     for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
       bool isNamed = operand.getSpace() == blob::Space::kSymbol;
       if (isNamed && !task::symbolFromName(operand.getBase())) refuse("task", run.getName(), "names an unknown symbol");
+    }
+  });
+  op.walk([&](task::SymbolOp symbol) {
+    const bool isList = task::symbolFromName(symbol.getKind()) == blob::SymbolKind::kTopIds;
+    if (isList && symbol.getDims().back() > UINT8_MAX) {
+      refuse("symbol", symbol.getKind(), "has longer lists than a blob can hold");
     }
   });
   op.walk([&](task::BodyOp body) {

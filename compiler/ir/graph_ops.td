@@ -221,6 +221,13 @@ def Graph_ConcatOp : Graph_BinaryOp<"concat"> {
   let summary = "columns of a, then columns of b";
 }
 
+def Graph_TopKOp : Graph_PlainOp<"top_k"> {
+  let summary = "the largest numbers of each row and their columns, best first";
+  let arguments = (ins Graph_Matrix:$input);
+  let results = (outs Graph_Matrix:$values, Graph_IdMatrix:$ids);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
 def Graph_SelectRowsOp : Graph_PlainOp<"select_rows"> {
   let summary = "row rows[i] of the input";
   let arguments = (ins Graph_Matrix:$input, Graph_Ids:$rows);

@@ -30,6 +30,7 @@ def Graph_Matrix : Graph_Ranked<[2], [F32], "a matrix tensor<m x n x f32> (graph
 // In a batch each row has a cache, mask and first row of its own: one more dim, in front.
 def Graph_Cache : Graph_Ranked<[3, 4], [F32], "a cache tensor<heads x T x d x f32>, or one a row (graph.cache)">;
 def Graph_Ids : Graph_Ranked<[1], [I32], "a list tensor<m x i32> (graph.ids)">;
+def Graph_IdMatrix : Graph_Ranked<[2], [I32], "a matrix tensor<m x n x i32> of ids (graph.id_matrix)">;
 def Graph_Count : Graph_Ranked<[0], [I32], "a number tensor<i32> (graph.count)">;
 def Graph_Row0 : Graph_Ranked<[0, 1], [I32], "a number tensor<i32>, or one a row (graph.row0)">;
 def Graph_Mask : Graph_Ranked<[1, 2], [I8], "a mask tensor<c x i8>, or one a row (graph.mask)">;

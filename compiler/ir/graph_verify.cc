@@ -293,6 +293,17 @@ LogicalResult SoftcapOp::verify() {
   return expectSameType(*this, "graph.softcap_c1");
 }
 
+LogicalResult TopKOp::verify() {
+  const int64_t best = columnsOf(getValues());
+  for (mlir::Value result : {getValues(), getIds()}) {
+    if (mlir::failed(expectShape(*this, "graph.top_k_c1", result, {rowsOf(getInput()), best}))) return mlir::failure();
+  }
+  const int64_t columns = columnsOf(getInput());
+  if (best >= 1 && (mlir::ShapedType::isDynamic(columns) || best <= columns)) return mlir::success();
+  return violates(*this, "graph.top_k_c2")
+         << "found lists of " << best << ", expected 1 to " << columns << ", the columns of the input";
+}
+
 LogicalResult SliceOp::verify() {
   if (!dimsFit(rowsOf(getInput()), rowsOf(getResult()))) {
     return violates(*this, "graph.slice_c1")

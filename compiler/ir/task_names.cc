@@ -11,7 +11,8 @@ llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; 
 llvm::StringRef orUnknown(std::string_view name) { return name.empty() ? llvm::StringRef("?") : ref(name); }
 
 /// Numbers of spaces, symbol kinds and entry kinds are below this.
-constexpr uint32_t kNumberLimit = 16;
+constexpr uint32_t kNumberLimit = 32;
+static_assert(blob::kSymbolKinds <= kNumberLimit);
 
 /// The value whose name, by blob/names.h, is `name`.
 template <typename T>

@@ -63,25 +63,45 @@ void eraseDeadOps(mlir::Block& block) {
   }
 }
 
+/// Returns the best `count` of the logits behind them.
+void returnBest(FuncOp func, int64_t count) {
+  if (count == 0) return;
+  mlir::Operation* terminator = func.getBody().front().getTerminator();
+  mlir::OpBuilder builder(terminator);
+  mlir::Value logits = terminator->getOperand(0);
+  auto lists = withDim(logits.getType(), 1, count);
+  auto best = builder.create<graph::TopKOp>(logits.getLoc(), lists,
+                                            RankedTensorType::get(lists.getShape(), builder.getI32Type()), logits);
+  terminator->insertOperands(1, best.getResults());
+}
+
+/// The sizes of the programs aside from those of an entry itself.
+struct Sizes {
+  int64_t kvRows = 0;
+  int64_t topTokens = 0;
+};
+
 /// A prefill, generate or batch entry: the whole of @model with static shapes; a prefill stops before the last norm.
-void cloneEntry(FuncOp model, const Entry& entry, int64_t kvRows, mlir::OpBuilder& builder) {
+void cloneEntry(FuncOp model, const Entry& entry, const Sizes& sizes, mlir::OpBuilder& builder) {
   auto func = llvm::cast<FuncOp>(builder.clone(*model));
   func.setSymName(graph::entryName(entry));
   func->setAttr(graph::kEntryAttr, graph::entryAttr(*builder.getContext(), entry));
   mlir::Block& block = func.getBody().front();
   for (mlir::BlockArgument argument : block.getArguments()) {
-    argument.setType(argumentType(func, argument.getArgNumber(), entry, kvRows));
+    argument.setType(argumentType(func, argument.getArgNumber(), entry, sizes.kvRows));
   }
   for (mlir::Operation& op : block.without_terminator()) refineResult(op);
   if (entry.kind == EntryKind::kPrefill) {
     block.getTerminator()->setOperand(0, hiddenBehindLogits(func));
     eraseDeadOps(block);
+  } else {
+    returnBest(func, sizes.topTokens);
   }
   updateFunctionType(func);
 }
 
 /// A head entry: the ops from the last norm on.
-void cloneHead(FuncOp model, int64_t rows, mlir::OpBuilder& builder) {
+void cloneHead(FuncOp model, int64_t rows, const Sizes& sizes, mlir::OpBuilder& builder) {
   const Entry entry{.kind = EntryKind::kHead, .rows = rows, .context = 0};
   mlir::Value hidden = hiddenBehindLogits(model);
   mlir::Value logits = model.getBody().front().getTerminator()->getOperand(0);
@@ -102,6 +122,8 @@ void cloneHead(FuncOp model, int64_t rows, mlir::OpBuilder& builder) {
   mapping.map(hidden, block->addArgument(inputType, model.getLoc()));
   for (mlir::Operation* op : llvm::reverse(tail)) refineResult(*builder.clone(*op, mapping));
   builder.create<graph::ReturnOp>(model.getLoc(), mapping.lookup(logits));
+  returnBest(func, sizes.topTokens);
+  updateFunctionType(func);
 }
 
 bool isLadder(llvm::ArrayRef<int64_t> values, int64_t limit) {
@@ -125,6 +147,7 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
     batches_ = options.batches;
     headRows_ = options.headRows;
     kvRows_ = options.kvRows;
+    topTokens_ = options.topTokens;
   }
 
   llvm::StringRef getArgument() const final { return "graph-freeze"; }
@@ -163,22 +186,23 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
 
   void makeEntries(FuncOp model) {
     mlir::OpBuilder builder(model);
+    const Sizes sizes = {kvRows_, topTokens_};
     for (int64_t chunk : chunks_) {
       for (int64_t context : contexts_) {
         if (context < chunk) continue;
-        cloneEntry(model, {.kind = EntryKind::kPrefill, .rows = chunk, .context = context}, kvRows_, builder);
+        cloneEntry(model, {.kind = EntryKind::kPrefill, .rows = chunk, .context = context}, sizes, builder);
       }
     }
     for (int64_t context : contexts_) {
-      cloneEntry(model, {.kind = EntryKind::kGenerate, .rows = 1, .context = context}, kvRows_, builder);
+      cloneEntry(model, {.kind = EntryKind::kGenerate, .rows = 1, .context = context}, sizes, builder);
     }
     for (int64_t rows : batches_) {
       for (int64_t context : contexts_) {
         if (context < rows) continue;
-        cloneEntry(model, {.kind = EntryKind::kBatch, .rows = rows, .context = context}, kvRows_, builder);
+        cloneEntry(model, {.kind = EntryKind::kBatch, .rows = rows, .context = context}, sizes, builder);
       }
     }
-    for (int64_t rows : headRows_) cloneHead(model, rows, builder);
+    for (int64_t rows : headRows_) cloneHead(model, rows, sizes, builder);
     model.erase();
   }
 
@@ -187,6 +211,8 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
   ListOption<int64_t> batches_{*this, "batches", llvm::cl::desc("rows of batch entries, ascending, from 2")};
   ListOption<int64_t> headRows_{*this, "head-rows", llvm::cl::desc("rows of head entries, ascending")};
   Option<int64_t> kvRows_{*this, "kv-rows", llvm::cl::desc("rows of the KV cache"), llvm::cl::init(0)};
+  Option<int64_t> topTokens_{*this, "top", llvm::cl::desc("length of the lists of the best logits; 0: none"),
+                             llvm::cl::init(0)};
 };
 
 }  // namespace

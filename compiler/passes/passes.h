@@ -28,11 +28,13 @@ struct FreezeOptions {
   std::vector<int64_t> batches{};            ///< rows of batch entries, ascending, 2 and more; may be empty
   int64_t kvRows = 0;                        ///< T
   std::vector<int64_t> headRows{1, 16, 64};  ///< rows of head entries, ascending
+  int64_t topTokens = 0;                     ///< K of the lists of the best logits, up to the vocabulary; 0: none
 };
 
 /// One static clone of @model per entry: @prefill.<chunk>.<context> (returns the hidden rows before the last norm),
 /// @generate.<context> (one row, returns logits), @batch.<rows>.<context> (a generate step of rows that each have a
-/// cache, mask and row0 of their own), @head.<rows> (hidden rows to logits); @model is gone. Errors:
+/// cache, mask and row0 of their own), @head.<rows> (hidden rows to logits); @model is gone. Behind the logits an entry
+/// returns the best of them (graph.top_k). Errors:
 /// graph.freeze_c1 (no single @model), _c2 (options), _c3 (logits are no norm and head of one residual stream).
 std::unique_ptr<mlir::Pass> createFreezePass(const FreezeOptions& options);
 

@@ -17,7 +17,8 @@ DType symbolType(blob::SymbolKind kind) {
   switch (kind) {
     case blob::SymbolKind::kMask: return DType::kU8;
     case blob::SymbolKind::kHidden:
-    case blob::SymbolKind::kLogits: return DType::kF32;
+    case blob::SymbolKind::kLogits:
+    case blob::SymbolKind::kTopLogits: return DType::kF32;
     default: return DType::kI32;
   }
 }
@@ -132,6 +133,11 @@ void EntryLowering::addSymbols(graph::FuncOp func) {
   bool leaves = graph::leavesHidden(entry_);
   if (isHead || leaves || entry_.part > 0) add(Kind::kHidden, DType::kF32, {entry_.rows, shape.card.embed}, leaves);
   if (!leaves) add(Kind::kLogits, DType::kF32, {entry_.rows, shape.card.vocab}, true);
+  for (auto topK : func.getBody().getOps<graph::TopKOp>()) {
+    const auto lists = llvm::cast<mlir::RankedTensorType>(topK.getValues().getType()).getShape();
+    add(Kind::kTopLogits, DType::kF32, lists, true);
+    add(Kind::kTopIds, DType::kI32, lists, true);
+  }
   if (isHead) return;
   for (int64_t row = 0; row < caches; ++row) {
     const llvm::SmallVector<int64_t> dims = {2 * shape.card.layers, shape.card.kvHeads, shape.kvRows,

@@ -232,6 +232,40 @@ struct CopyArgs {
   uint32_t columns;
 };
 
+/// The best elements of each row, best first: value and id j of row i are at values[i * valueStride + j] and
+/// ids[i * idStride + j]. A list that is shorter than its room ends in values of minus infinity with the id -1.
+struct TopLists {
+  float* values;
+  int32_t* ids;
+  size_t valueStride;
+  size_t idStride;
+};
+
+/// cpu.top_k: the `count` largest of in[i, :], of equal ones those of the smaller column; NaN never. The id of column j
+/// is firstId + j.
+struct TopKArgs {
+  ConstRows in;
+  TopLists out;
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t count;
+  int32_t firstId;
+};
+
+/// cpu.top_k_merge: the `count` best of `parts` lists of as much room, of equal ones that of the earlier part.
+struct TopKMergeArgs {
+  const float* values;  ///< [parts, rows, count]
+  const int32_t* ids;   ///< [parts, rows, count]
+  size_t valuePartStride;
+  size_t valueStride;
+  size_t idPartStride;
+  size_t idStride;
+  TopLists out;  ///< none of the parts
+  uint32_t parts;
+  uint32_t rows;
+  uint32_t count;
+};
+
 /// One kernel per op. Tables are immutable and live as long as the program.
 struct CpuKernels {
   InstructionSet isa;
@@ -248,6 +282,8 @@ struct CpuKernels {
   void (*scale)(const ScaleArgs&);
   void (*addPartials)(const AddPartialsArgs&);
   void (*copy)(const CopyArgs&);
+  void (*topK)(const TopKArgs&);
+  void (*topKMerge)(const TopKMergeArgs&);
   /// y[i] = exp(x[i]) as silu and attention compute it; for tests and for tools that must agree with them.
   void (*exp)(const float* x, float* y, size_t count);
 };

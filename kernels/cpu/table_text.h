@@ -11,6 +11,7 @@
 #include "kernels/cpu/rms_norm_text.h"
 #include "kernels/cpu/rope_text.h"
 #include "kernels/cpu/tables.h"
+#include "kernels/cpu/top_k_text.h"
 
 namespace firn::cpu {
 namespace {
@@ -30,6 +31,8 @@ constexpr CpuKernels makeTable(InstructionSet isa) {
           .scale = scaleRows,
           .addPartials = addPartials,
           .copy = copy,
+          .topK = topK,
+          .topKMerge = topKMerge,
           .exp = expKernel};
 }
 

@@ -141,6 +141,12 @@ FIRN_INLINE F32 ifNan(F32 x, F32 yes, F32 no) {
   return {_mm256_blendv_ps(no.a, yes.a, _mm256_cmp_ps(x.a, x.a, _CMP_UNORD_Q)),
           _mm256_blendv_ps(no.b, yes.b, _mm256_cmp_ps(x.b, x.b, _CMP_UNORD_Q))};
 }
+FIRN_INLINE uint32_t lanesAtLeast(F32 x, F32 y) {
+  const auto half = [](__m256 a, __m256 b) {
+    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GE_OQ)));
+  };
+  return half(x.a, y.a) | half(x.b, y.b) << 8;
+}
 
 FIRN_INLINE I32 addInt(I32 x, I32 y) { return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)}; }
 FIRN_INLINE I32 subInt(I32 x, I32 y) { return {_mm256_sub_epi32(x.a, y.a), _mm256_sub_epi32(x.b, y.b)}; }

@@ -103,6 +103,7 @@ FIRN_INLINE F32 ifLessInt(I32 a, I32 b, F32 yes, F32 no) {
 FIRN_INLINE F32 ifNan(F32 a, F32 yes, F32 no) {
   return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q), no.v, yes.v)};
 }
+FIRN_INLINE uint32_t lanesAtLeast(F32 a, F32 b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ); }
 
 FIRN_INLINE I32 addInt(I32 a, I32 b) { return {_mm512_add_epi32(a.v, b.v)}; }
 FIRN_INLINE I32 subInt(I32 a, I32 b) { return {_mm512_sub_epi32(a.v, b.v)}; }

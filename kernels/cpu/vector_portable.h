@@ -126,6 +126,13 @@ FIRN_INLINE F32 ifLessInt(I32 a, I32 b, F32 yes, F32 no) {
 }
 FIRN_INLINE F32 ifNan(F32 a, F32 yes, F32 no) { FIRN_LANES(F32, a.lane[i] != a.lane[i] ? yes.lane[i] : no.lane[i]); }
 
+/// Bit i is set where a >= b in lane i; NaN never is.
+FIRN_INLINE uint32_t lanesAtLeast(F32 a, F32 b) {
+  uint32_t lanes = 0;
+  for (int i = 0; i < 16; ++i) lanes |= a.lane[i] >= b.lane[i] ? 1U << i : 0U;
+  return lanes;
+}
+
 /// Modulo 2^32, as every sum of integers: they may come from a blob, which is held to shapes and not to values.
 FIRN_INLINE int32_t wrap(uint32_t x) { return static_cast<int32_t>(x); }
 FIRN_INLINE uint32_t bits(int32_t x) { return static_cast<uint32_t>(x); }

@@ -28,6 +28,8 @@ uint64_t largestBytes(SymbolKind kind) {
     case SymbolKind::kMask: return blob::kMaxBatchRows * kKvRows;
     case SymbolKind::kHidden: return 64 * kEmbed * sizeof(float);
     case SymbolKind::kLogits: return 16 * kVocab * sizeof(float);
+    case SymbolKind::kTopLogits: return 16 * kTopTokens * sizeof(float);
+    case SymbolKind::kTopIds: return 16 * kTopTokens * sizeof(int32_t);
     default: return 0;
   }
 }
@@ -158,6 +160,12 @@ Status Rig::generateAll(const Tokens& tokens) {
 std::span<float> Rig::logits(uint32_t rows) {
   return {reinterpret_cast<float*>(symbol(SymbolKind::kLogits).data()), size_t{rows} * kVocab};
 }
+
+std::span<float> Rig::topLogits(uint32_t rows) {
+  return {reinterpret_cast<float*>(symbol(SymbolKind::kTopLogits).data()), size_t{rows} * kTopTokens};
+}
+
+std::span<int32_t> Rig::topIds(uint32_t rows) { return ints(SymbolKind::kTopIds).first(size_t{rows} * kTopTokens); }
 
 std::span<float> Rig::hidden(uint32_t rows) {
   return {reinterpret_cast<float*>(symbol(SymbolKind::kHidden).data()), size_t{rows} * kEmbed};

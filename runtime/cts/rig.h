@@ -85,6 +85,8 @@ class Rig {
   Status generateAll(const Tokens& tokens);
 
   std::span<float> logits(uint32_t rows);
+  std::span<float> topLogits(uint32_t rows);
+  std::span<int32_t> topIds(uint32_t rows);
   std::span<float> hidden(uint32_t rows);
   /// The KV cache of a slot.
   std::span<std::byte> cache(uint32_t slot = 0);

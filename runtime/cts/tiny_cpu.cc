@@ -63,6 +63,9 @@ class Builder {
   void ffn(const Scratch& s, uint32_t lane);
   uint32_t copyOutBody(const Scratch& s);
   uint32_t headBody(const Scratch& s, bool readsHidden);
+  /// The best logits of a lane, and those of all lanes.
+  void topOfLane(const Scratch& s, uint32_t lane, const Share& ids, const OperandRecord& logits);
+  void mergeTop(const Scratch& s);
   void addEntry(blob::EntryKind kind, uint32_t context, const Scratch& s, const Bodies& bodies);
 
   uint32_t workspaceFloats(const Scratch& s) const {
@@ -307,8 +310,32 @@ uint32_t Builder::headBody(const Scratch& s, bool readsHidden) {
     logits.strides[0] = kVocab;
     logits.bytes = ((s.rows - 1) * kVocab + rows.count) * sizeof(float);
     linear("head", at, at.n, headPanels(rows), logits);
+    if (options_.topTokens != 0) topOfLane(s, lane, rows, logits);
   }
+  if (options_.topTokens != 0) mergeTop(s);
   return body;
+}
+
+void Builder::topOfLane(const Scratch& s, uint32_t lane, const Share& ids, const OperandRecord& logits) {
+  const uint32_t top = options_.topTokens;
+  const uint64_t skip = uint64_t{lane} * s.rows * top * sizeof(float);
+  task(TaskOp::kCpuTopK, "top_k",
+       {logits, scratch(s.topLogits + skip, {s.rows, top}), scratch(s.topIds + skip, {s.rows, top}, DType::kI32)},
+       {ids.first});
+}
+
+void Builder::mergeTop(const Scratch& s) {
+  const uint32_t top = options_.topTokens;
+  const Dims parts = {options_.lanes, s.rows, top};
+  program_.beginSegment();
+  for (uint32_t lane = 0; lane < options_.lanes; ++lane) {
+    program_.beginLane();
+    if (lane + 1 != options_.lanes) continue;
+    task(TaskOp::kCpuTopKMerge, "top_k",
+         {scratch(s.topLogits, parts), scratch(s.topIds, parts, DType::kI32),
+          blob::symbolOperand(SymbolKind::kTopLogits, DType::kF32, Dims{s.rows, top}),
+          blob::symbolOperand(SymbolKind::kTopIds, DType::kI32, Dims{s.rows, top})});
+  }
 }
 
 void Builder::addEntry(blob::EntryKind kind, uint32_t context, const Scratch& s, const Bodies& bodies) {

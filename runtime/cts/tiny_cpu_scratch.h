@@ -35,6 +35,8 @@ class Scratch {
     }
     partials_ = floats(uint64_t{lanes} * m * kEmbed);
     ffnPartials_ = floats(uint64_t{lanes} * m * kEmbed);
+    topLogits = floats(uint64_t{lanes} * m * kVocab);
+    topIds = floats(uint64_t{lanes} * m * kVocab);
   }
 
   const LaneScratch& lane(uint32_t lane) const { return lane_[lane]; }
@@ -45,6 +47,8 @@ class Scratch {
 
   uint32_t rows;
   ScratchArena arena;
+  uint64_t topLogits = 0;  ///< [lanes, m, up to the vocabulary], the best of each lane
+  uint64_t topIds = 0;
 
  private:
   uint64_t floats(uint64_t count) { return arena.take(count * sizeof(float)); }

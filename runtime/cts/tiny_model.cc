@@ -134,6 +134,7 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   contents.program.header = blob::sampleHeader(
       {.layers = kLayers, .embed = kEmbed, .heads = kHeads, .kvHeads = kKvHeads, .headDim = kHeadDim, .vocab = kVocab},
       options.cacheType());
+  contents.program.header.topTokens = options.topTokens;
   const TinyWeights weights = makeTinyWeights(options.weights);
   contents.card = card(weights, options.cardHasRope);
   WeightArena arena;

@@ -26,6 +26,7 @@ inline constexpr uint32_t kKvHeads = 2;
 inline constexpr uint32_t kHeadDim = 16;
 inline constexpr uint32_t kFfn = 128;
 inline constexpr uint32_t kVocab = 80;
+inline constexpr uint32_t kTopTokens = 12;
 inline constexpr uint32_t kKvRows = blob::kSampleKvRows;  ///< T = 64 + 64
 inline constexpr float kEpsilon = 1e-5F;
 inline constexpr uint32_t kChunks[] = {16, 64};
@@ -43,6 +44,7 @@ struct TinyOptions {
   uint64_t picoseconds = 0;                       ///< predicted for every entry; 0: what the programs say
   bool cardHasRope = true;                        ///< false: keys of the cache cannot be turned
   std::optional<DType> kvType = std::nullopt;     ///< nullopt: f16 on cpu, f32 on reference
+  uint8_t topTokens = kTopTokens;                 ///< 0: the entries give no lists of the best
   bool keyBias = false;                           ///< of the projection to keys: an i8 cache holds keys without it
   std::function<void(blob::Program&)> edit = {};  ///< of the finished program, for blobs that are not as they should be
 

@@ -235,15 +235,19 @@ uint32_t Builder::copyOutBody(const Scratch& s) {
 
 uint32_t Builder::headBody(const Scratch& s, bool readsHidden) {
   const Dims dims = {s.rows, kEmbed};
+  const OperandRecord logits = blob::symbolOperand(SymbolKind::kLogits, DType::kF32, Dims{s.rows, kVocab});
   const uint32_t body = program_.beginBody("head");
   beginTasks();
   task(TaskOp::kRefRmsNorm, "output_norm",
        {readsHidden ? blob::symbolOperand(SymbolKind::kHidden, DType::kF32, dims) : scratch(s.x, dims),
         fixedWeight(weights_.outputNorm, outputNorm_), scratch(s.n, dims)},
        {blob::doubleAttr(kEpsilon)});
-  task(TaskOp::kRefLinear, "head",
-       {scratch(s.n, dims), fixedWeight(weights_.embedding, embedding_),
-        blob::symbolOperand(SymbolKind::kLogits, DType::kF32, Dims{s.rows, kVocab})});
+  task(TaskOp::kRefLinear, "head", {scratch(s.n, dims), fixedWeight(weights_.embedding, embedding_), logits});
+  if (options_.topTokens == 0) return body;
+  const Dims best = {s.rows, options_.topTokens};
+  task(TaskOp::kRefTopK, "top_k",
+       {logits, blob::symbolOperand(SymbolKind::kTopLogits, DType::kF32, best),
+        blob::symbolOperand(SymbolKind::kTopIds, DType::kI32, best)});
   return body;
 }
 

@@ -127,3 +127,43 @@ graph.func @f(%x: tensor<4x64xf32>, %r: tensor<2xi32>) {
   %0 = graph.select_rows %x, %r : (tensor<4x64xf32>, tensor<2xi32>) -> tensor<4x64xf32>
   graph.return
 }
+
+// -----
+
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error @+1 {{must be a matrix tensor<m x n x i32> of ids (graph.id_matrix)}}
+  %0:2 = graph.top_k %x : (tensor<4x64xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  graph.return
+}
+
+// -----
+
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.top_k_c1: {{.*}}found 'tensor<5x8xf32>', expected the shape 4x8}}
+  %0:2 = graph.top_k %x : (tensor<4x64xf32>) -> (tensor<5x8xf32>, tensor<4x8xi32>)
+  graph.return
+}
+
+// -----
+
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.top_k_c1: {{.*}}found 'tensor<4x9xi32>', expected the shape 4x8}}
+  %0:2 = graph.top_k %x : (tensor<4x64xf32>) -> (tensor<4x8xf32>, tensor<4x9xi32>)
+  graph.return
+}
+
+// -----
+
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.top_k_c2: {{.*}}found lists of 65, expected 1 to 64, the columns of the input}}
+  %0:2 = graph.top_k %x : (tensor<4x64xf32>) -> (tensor<4x65xf32>, tensor<4x65xi32>)
+  graph.return
+}
+
+// -----
+
+graph.func @f(%x: tensor<4x64xf32>) {
+  // expected-error-re @+1 {{graph.top_k_c2: {{.*}}found lists of 0, expected 1 to 64}}
+  %0:2 = graph.top_k %x : (tensor<4x64xf32>) -> (tensor<4x0xf32>, tensor<4x0xi32>)
+  graph.return
+}

@@ -36,6 +36,8 @@ graph.func @all(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) -> tensor<?x160xf32>
   %6 = graph.concat %5, %4 : (tensor<?x64xf32>, tensor<?x96xf32>) -> tensor<?x160xf32>
   // CHECK: graph.select_rows %{{.*}}, %rows : (tensor<?x160xf32>, tensor<?xi32>) -> tensor<?x160xf32>
   %7 = graph.select_rows %6, %rows : (tensor<?x160xf32>, tensor<?xi32>) -> tensor<?x160xf32>
+  // CHECK: graph.top_k %{{.*}} : (tensor<?x160xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>)
+  %8:2 = graph.top_k %7 : (tensor<?x160xf32>) -> (tensor<?x8xf32>, tensor<?x8xi32>)
   graph.return %7 : tensor<?x160xf32>
 }
 

@@ -8,6 +8,8 @@
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='contexts=32 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=32,128 batches=2,4 kv-rows=128 head-rows=1' | FileCheck %s --check-prefix=BATCH
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=32 batches=1,2 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=ONE-ROW
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=32 batches=2 kv-rows=32 head-rows=4 top=8' | FileCheck %s --check-prefix=TOP
+// RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=32 kv-rows=32 head-rows=4 top=257' 2>&1 | FileCheck %s --check-prefix=TOO-MANY
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' 2>&1 | FileCheck %s --check-prefix=STATEFUL
 // RUN: firn-opt %s --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --split-input-file --verify-diagnostics
 
@@ -60,6 +62,20 @@
 // BATCH-LABEL: graph.func @batch.4.128(
 // BATCH-LABEL: graph.func @head.1(
 // ONE-ROW: graph.freeze_c2: found {{.*}}batches [1, 2]
+
+// Lists of the best come behind all logits, and behind nothing else.
+// TOP-LABEL: graph.func @prefill.16.32(
+// TOP-NOT: graph.top_k
+// TOP-LABEL: graph.func @generate.32(
+// TOP-SAME: -> (tensor<1x256xf32>, tensor<1x8xf32>, tensor<1x8xi32>, tensor<2x32x16xf32>,
+// TOP: %[[LOGITS:.*]] = graph.head
+// TOP-NEXT: %[[BEST:.*]], %[[IDS:.*]] = graph.top_k %[[LOGITS]] : (tensor<1x256xf32>) -> (tensor<1x8xf32>, tensor<1x8xi32>)
+// TOP-NEXT: graph.return %[[LOGITS]], %[[BEST]], %[[IDS]],
+// TOP-LABEL: graph.func @batch.2.32(
+// TOP: graph.top_k {{.*}} -> (tensor<2x8xf32>, tensor<2x8xi32>)
+// TOP-LABEL: graph.func @head.4(%hidden: tensor<4x64xf32>) -> (tensor<4x256xf32>, tensor<4x8xf32>, tensor<4x8xi32>)
+// TOP: graph.top_k
+// TOO-MANY: graph.top_k_c2: found lists of 257, expected 1 to 256, the columns of the input
 
 // TOO-LONG: graph.freeze_c2: found chunks [16], contexts [64], head rows [1], batches [], kv rows 32, expected ascending ladders
 // ORDER: graph.freeze_c2: found chunks [64, 16]

@@ -1,9 +1,11 @@
 // The cpu target: three segments a layer, work split among lanes, one stream of weights per lane and layer.
-// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64,128 kv-rows=128 head-rows=1' --graph-fold --graph-place --task-lower='lanes=2 max-prompt=64 min-response=64' -o %t.mlir
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64,128 kv-rows=128 head-rows=1 top=8' --graph-fold --graph-place --task-lower='lanes=2 max-prompt=64 min-response=64' -o %t.mlir
 // RUN: FileCheck %s --input-file %t.mlir
 // RUN: grep -c 'task.body' %t.mlir | FileCheck %s --check-prefix=BODIES
 // RUN: grep -c 'task.stream' %t.mlir | FileCheck %s --check-prefix=STREAMS
 // RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --graph-place --task-lower='lanes=3 other-planes=2' | FileCheck %s --check-prefix=THREE
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1 top=8' --graph-fold --graph-place --task-lower | FileCheck %s --check-prefix=ONE-LANE
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1 top=8' --graph-fold | sed 's/graph.top_k %4 : (tensor<1x256xf32>)/graph.top_k %3 : (tensor<1x64xf32>)/' | firn-opt --graph-place 2>&1 | FileCheck %s --check-prefix=TOP-OF-WHAT
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --graph-place --task-lower='max-prompt=64 min-response=64' 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --task-lower 2>&1 | FileCheck %s --check-prefix=PLACED
 // RUN: sed 's/graph.mul \(.s1\), \(.u1\)/graph.mul \2, \1/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --graph-place=target=reference | sed 's/graph.device = "reference"/graph.device = "cpu"/' | not firn-opt --task-lower 2>&1 | FileCheck %s --check-prefix=RULE
@@ -66,10 +68,22 @@
 // CHECK: "cpu.rms_norm" for "output_norm"
 // CHECK-NEXT: "cpu.quantize" {{.*}} : i8 [2, 1, 64]
 // CHECK-NEXT: "cpu.linear_i8" for "head" {{.*}}<weights "@token_embd" + 0 : q8_0 [128, 64] panels {{.*}}<symbol "logits" + 0 : f32 [1, 128]
+// CHECK-NEXT: "cpu.top_k" {{.*}}<symbol "logits" + 0 : f32 [1, 128]{{.*}}"@top_logits" + 0 : f32 [1, 8]{{.*}}"@top_ids" + 0 : i32 [1, 8]{{.*}} attrs [0]
+// CHECK: task.lane 1
+// CHECK: "cpu.top_k" {{.*}}<symbol "logits" + 512 : f32 [1, 128]{{.*}}"@top_logits" + 32 : f32 [1, 8]{{.*}}"@top_ids" + 32 : i32 [1, 8]{{.*}} attrs [128]
+// CHECK: task.segment
+// CHECK-NEXT: task.lane 0
+// CHECK-NEXT: "cpu.top_k_merge" {{.*}}"@top_logits" + 0 : f32 [2, 1, 8]{{.*}}"@top_ids" + 0 : i32 [2, 1, 8]{{.*}}<symbol "top_logits" + 0 : f32 [1, 8]{{.*}}<symbol "top_ids" + 0 : i32 [1, 8]
 
 // Three lanes on four heads of 16 columns in groups of 32: one has no heads, and two parts are summed.
 // THREE: "cpu.quantize" {{.*}} : i8 [2, 16, 64]
 // THREE: "cpu.add_partials" {{.*}}f32 [2, 16, 64]
+
+// One lane has nothing to merge.
+// ONE-LANE-LABEL: task.body @generate.1.output
+// ONE-LANE: "cpu.top_k" {{.*}}<symbol "top_logits" + 0 : f32 [1, 8]{{.*}}<symbol "top_ids" + 0 : i32 [1, 8]
+// ONE-LANE-NOT: "cpu.top_k_merge"
+// TOP-OF-WHAT: graph.place_c2: target cpu cannot run graph.top_k outside the layers: it has top_k only of the logits of a head; it runs on reference
 
 // ROWS: task.lower_c2: the caches have 64 rows, expected max-prompt + min-response = 64 + 64
 // PLACED: task.lower_c1: is on no device, expected one of: cpu, reference

@@ -1,5 +1,5 @@
 // The reference target: one task per graph op, weights as in the file, the cache in f32.
-// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64,128 kv-rows=128 head-rows=1' --graph-fold --graph-place=target=reference --task-lower -o %t.mlir
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64,128 kv-rows=128 head-rows=1 top=8' --graph-fold --graph-place=target=reference --task-lower -o %t.mlir
 // RUN: FileCheck %s --input-file %t.mlir
 // RUN: grep -c 'task.body' %t.mlir | FileCheck %s --check-prefix=BODIES
 
@@ -32,3 +32,4 @@
 // CHECK: "ref.copy" {{.*}}<symbol "hidden"
 // CHECK-LABEL: task.body @head.1.output
 // CHECK: "ref.linear" for "token_embd" {{.*}}<symbol "logits" + 0 : f32 [1, 256]
+// CHECK-NEXT: "ref.top_k" {{.*}}<symbol "logits" + 0 : f32 [1, 256]{{.*}}<symbol "top_logits" + 0 : f32 [1, 8]{{.*}}<symbol "top_ids" + 0 : i32 [1, 8]

@@ -6,6 +6,7 @@
 #include "compiler/target/cpu/attention.h"
 #include "compiler/target/cpu/linear.h"
 #include "compiler/target/cpu/residual.h"
+#include "compiler/target/cpu/top_k.h"
 
 namespace firn::target {
 namespace {
@@ -176,6 +177,7 @@ const Target& cpuTarget() {
               {"graph.scale", {lowerScale, whyNoScale}},
               {"graph.mul", {lowerMul, whyNoMul}},
               {"graph.add", {lowerCpuAdd}},
+              {"graph.top_k", {lowerCpuTopK, whyNoCpuTopK}},
           },
   };
   return target;

@@ -151,6 +151,8 @@ mlir::LogicalResult lowerCpuLinear(BodyLowering& body, mlir::Operation* op) {
   return splitByRows(body, linear, *weights);
 }
 
+std::vector<Range> splitVocabulary(int64_t vocab, int lanes) { return splitColumns(vocab, quant::kPanelRows, lanes); }
+
 mlir::LogicalResult lowerCpuHead(BodyLowering& body, mlir::Operation* op) {
   auto head = llvm::cast<graph::HeadOp>(op);
   auto weights = weightsOf(body, head);
@@ -161,7 +163,7 @@ mlir::LogicalResult lowerCpuHead(BodyLowering& body, mlir::Operation* op) {
   ValueState out;
   out.form = Form::kReplicated;
   out.lanes = {denseTensor(blob::Space::kSymbol, "logits", DType::kF32, {body.rows(), matrix.rows})};
-  std::vector<Range> ranges = splitColumns(matrix.rows, quant::kPanelRows, body.lanes());
+  std::vector<Range> ranges = splitVocabulary(matrix.rows, body.lanes());
   for (int lane = 0; lane < body.lanes(); ++lane) {
     Range rows = ranges[static_cast<size_t>(lane)];
     if (rows.count == 0) continue;

@@ -55,7 +55,9 @@ Tensor output(BodyLowering& body, mlir::Value result) {
     }
     auto ret = llvm::dyn_cast<graph::ReturnOp>(user);
     if (!ret) continue;
-    if (entry && result.hasOneUse()) {
+    // The best of them are read from the symbol as well as from anywhere else.
+    const auto leavesInPlace = [](mlir::Operation* other) { return llvm::isa<graph::ReturnOp, graph::TopKOp>(other); };
+    if (entry && llvm::all_of(result.getUsers(), leavesInPlace)) {
       return denseTensor(blob::Space::kSymbol, graph::leavesHidden(*entry) ? "hidden" : "logits", DType::kF32, shape);
     }
     if (entry) continue;
@@ -253,6 +255,17 @@ mlir::LogicalResult lowerPlain(BodyLowering& body, mlir::Operation* op, llvm::St
   return mlir::success();
 }
 
+mlir::LogicalResult lowerTopK(BodyLowering& body, mlir::Operation* op) {
+  auto topK = llvm::cast<graph::TopKOp>(op);
+  auto in = input(body, op, topK.getInput());
+  if (mlir::failed(in)) return mlir::failure();
+  auto shape = llvm::cast<mlir::RankedTensorType>(topK.getValues().getType()).getShape();
+  body.run(kLane, "ref.top_k", "top_k",
+           {*in, denseTensor(blob::Space::kSymbol, "top_logits", DType::kF32, shape),
+            denseTensor(blob::Space::kSymbol, "top_ids", DType::kI32, shape)});
+  return mlir::success();
+}
+
 mlir::LogicalResult lowerSilu(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.silu"); }
 mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.mul"); }
 mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) { return lowerPlain(body, op, "ref.add"); }
@@ -307,6 +320,7 @@ const Target& referenceTarget() {
               {"graph.softcap", {lowerSoftcap}},
               {"graph.slice", {lowerSlice}},
               {"graph.concat", {lowerConcat}},
+              {"graph.top_k", {lowerTopK}},
           },
   };
   return target;

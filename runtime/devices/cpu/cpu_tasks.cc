@@ -217,6 +217,37 @@ void runCopy(const Task& task, const CallFrame& frame) {
                         .columns = task.operand(1).dims[1]});
 }
 
+cpu::TopLists topLists(const Task& task, const CallFrame& frame, uint32_t values) {
+  return {.values = task.at<float>(frame, values),
+          .ids = task.at<int32_t>(frame, values + 1),
+          .valueStride = task.operand(values).strides[0],
+          .idStride = task.operand(values + 1).strides[0]};
+}
+
+void runTopK(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).topK({.in = input(task, frame, 0),
+                        .out = topLists(task, frame, 1),
+                        .rows = task.rows(frame, 1),
+                        .columns = task.operand(0).dims[1],
+                        .count = task.operand(1).dims[1],
+                        .firstId = static_cast<int32_t>(task.attrInt(0))});
+}
+
+void runTopKMerge(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& values = task.operand(0);
+  const blob::OperandRecord& ids = task.operand(1);
+  kernelsOf(task).topKMerge({.values = task.at<const float>(frame, 0),
+                             .ids = task.at<const int32_t>(frame, 1),
+                             .valuePartStride = values.strides[0],
+                             .valueStride = values.strides[1],
+                             .idPartStride = ids.strides[0],
+                             .idStride = ids.strides[1],
+                             .out = topLists(task, frame, 2),
+                             .parts = values.dims[0],
+                             .rows = task.rows(frame, 2),
+                             .count = values.dims[2]});
+}
+
 Status checkWorkspace(const Task& task) {
   const blob::OperandRecord& q = task.operand(0);
   const uint64_t group = task.attrs[2];
@@ -247,6 +278,8 @@ TaskFunction findCpuTask(blob::TaskOp op) {
     case blob::TaskOp::kCpuCopy: return runCopy;
     case blob::TaskOp::kCpuGeluMul: return runGeluMul;
     case blob::TaskOp::kCpuScale: return runScale;
+    case blob::TaskOp::kCpuTopK: return runTopK;
+    case blob::TaskOp::kCpuTopKMerge: return runTopKMerge;
     default: return nullptr;
   }
 }

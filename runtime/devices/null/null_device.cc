@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/reference/top_k.h"
+
 namespace firn::runtime {
 namespace {
 
@@ -16,6 +18,8 @@ class NullExecutor final : public Executor {
     const uint32_t vocab = program.blob().header().vocab;
     auto* hidden = reinterpret_cast<float*>(entry.symbol(blob::SymbolKind::kHidden).data);
     auto* logits = reinterpret_cast<float*>(entry.symbol(blob::SymbolKind::kLogits).data);
+    auto* topLogits = reinterpret_cast<float*>(entry.symbol(blob::SymbolKind::kTopLogits).data);
+    auto* topIds = reinterpret_cast<int32_t*>(entry.symbol(blob::SymbolKind::kTopIds).data);
     const auto* positions = reinterpret_cast<const int32_t*>(entry.symbol(blob::SymbolKind::kPositions).data);
     for (uint32_t row = 0; row < values.valid; ++row) {
       float* hiddenRow = hidden == nullptr ? nullptr : hidden + uint64_t{row} * embed;
@@ -27,6 +31,11 @@ class NullExecutor final : public Executor {
         hiddenRow[0] = position;
       }
     }
+    if (topIds == nullptr) return;
+    const uint32_t top = program.blob().header().topTokens;
+    reference::topK({.in = {logits, values.valid, vocab, vocab},
+                     .values = {topLogits, values.valid, top, top},
+                     .ids = {topIds, values.valid, top, top}});
   }
 
  private:

@@ -21,6 +21,7 @@
 #include "kernels/reference/softcap.h"
 #include "kernels/reference/state_read.h"
 #include "kernels/reference/state_write.h"
+#include "kernels/reference/top_k.h"
 
 namespace firn::runtime {
 namespace {
@@ -252,6 +253,16 @@ void runCopy(const Task& task, const CallFrame& frame) {
   ref::copy({.in = input(task, frame, 0), .out = output(task, frame, 1)});
 }
 
+void runTopK(const Task& task, const CallFrame& frame) {
+  const blob::OperandRecord& ids = task.operand(2);
+  ref::topK({.in = input(task, frame, 0),
+             .values = output(task, frame, 1),
+             .ids = {.data = task.at<int32_t>(frame, 2),
+                     .rows = task.rows(frame, 2),
+                     .columns = ids.dims[1],
+                     .rowStride = ids.strides[0]}});
+}
+
 }  // namespace
 
 TaskFunction findReferenceTask(blob::TaskOp op) {
@@ -272,6 +283,7 @@ TaskFunction findReferenceTask(blob::TaskOp op) {
     case blob::TaskOp::kRefSlice: return runSlice;
     case blob::TaskOp::kRefConcat: return runConcat;
     case blob::TaskOp::kRefCopy: return runCopy;
+    case blob::TaskOp::kRefTopK: return runTopK;
     default: return nullptr;
   }
 }
