@@ -165,7 +165,9 @@ bool removeIfAbandoned(const std::string& path) {
 }
 
 void removeOwnTemporaries() {
-  constexpr int kMostDescriptors = 1024;  // the lowest free one is given: firn has far fewer
+  // The lowest free one is given. A model of more shards than this holds one for each: then the file stays until the
+  // next one is written there.
+  constexpr int kMostDescriptors = 1024;
   std::array<char, 16> digits{};
   const std::string_view self(digits.data(), std::to_chars(digits.begin(), digits.end(), getpid()).ptr);
   for (int descriptor = 0; descriptor < kMostDescriptors; ++descriptor) {

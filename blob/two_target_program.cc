@@ -1,8 +1,11 @@
 #include "blob/two_target_program.h"
 
+#include <array>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/concat.h"
 #include "blob/names.h"
@@ -24,9 +27,10 @@ class Source {
  public:
   /// Its weights begin at `weightsAt` of those of `program`.
   Source(Target target, Program& program, uint64_t weightsAt)
-      : target_(target), contents_(sampleContents(target, SampleSize::kFull, DType::kF32)), to_(program) {
-    weightsAt_ = weightsAt;
-  }
+      : target_(target),
+        contents_(sampleContents(target, SampleSize::kFull, DType::kF32)),
+        to_(program),
+        weightsAt_(weightsAt) {}
 
   Target target() const { return target_; }
   const Contents& contents() const { return contents_; }
@@ -106,7 +110,7 @@ class Source {
   Target target_;
   Contents contents_;
   Program& to_;
-  uint64_t weightsAt_ = 0;
+  uint64_t weightsAt_;
   std::map<uint32_t, uint32_t> bodies_;                   ///< copies by their number in the sample
   std::map<std::pair<uint32_t, bool>, uint32_t> hidden_;  ///< by rows and direction
 };

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "blob/dump.h"
 #include "blob/reader.h"
 #include "blob/task_op.h"
 #include "compiler/compile_for_test.h"
@@ -15,7 +14,6 @@ namespace firn::compiler {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 using CompiledBlobTest = CompileTest;
 
@@ -72,7 +70,7 @@ TEST_F(CompiledBlobTest, ABlobHoldsTheBatchesThatWereAskedFor) {
 }
 
 TEST_F(CompiledBlobTest, TheCardNamesTheRopeOfEachRunOfLayers) {
-  ASSERT_TRUE(compile(small("tests/data/gguf/gemma3.gguf", "cpu"), nullptr));
+  ASSERT_TRUE(compile(small(kGemma3, "cpu"), nullptr));
   auto blob = blob::Blob::open(path("out.firn"));
   ASSERT_TRUE(blob) << blob.status().toString();
   const auto rope = nlohmann::json::parse(blob->card())["rope"];

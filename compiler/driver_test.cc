@@ -7,7 +7,6 @@
 
 #include <sstream>
 
-#include "blob/reader.h"
 #include "compiler/compile_for_test.h"
 #include "compiler/compiler_id.h"
 

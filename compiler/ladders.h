@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <vector>
 #include "base/status.h"
-
 #include "compiler/driver.h"
 #include "compiler/placement.h"
 

@@ -36,6 +36,16 @@ TEST(ChooseSizesTest, RoundsSortsAndCompletes) {
   EXPECT_EQ(sizes->lanes, 3);
 }
 
+TEST(ChooseSizesTest, ThereAreLanesForEachTargetThatRunsAPart) {
+  CompileOptions options;
+  options.target = "reference";
+  options.lanes = 8;
+  EXPECT_EQ(chooseSizes(options, {})->lanes, 1);
+  EXPECT_EQ(chooseSizes(options, {{.target = "cpu", .text = ""}})->lanes, 8);
+  options.decodeTarget = "cpu";
+  EXPECT_EQ(chooseSizes(options, {})->lanes, 8);
+}
+
 TEST(CheckWidthTest, StridesOfTheLargestChunkHave32Bits) {
   Sizes sizes;
   sizes.prefillChunks = {16, kMaxTokens};

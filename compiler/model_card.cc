@@ -14,14 +14,11 @@ void addLinear(const import::LinearSpec& linear, std::vector<const import::Tenso
 
 /// What a host needs to turn keys of the cache: engine/rope_turn.h. One element for each run of layers with one rope.
 nlohmann::ordered_json ropes(const import::ModelSpec& spec) {
-  const auto ropeOf = [&](const import::LayerSpec& layer) {
-    return layer.window != 0 && spec.windowRope ? &*spec.windowRope : &spec.rope;
-  };
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   size_t first = 0;
   for (size_t i = 1; i <= spec.layers.size(); ++i) {
-    const import::RopeSpec* rope = ropeOf(spec.layers[first]);
-    if (i < spec.layers.size() && ropeOf(spec.layers[i]) == rope) continue;
+    const import::RopeSpec* rope = &import::ropeOf(spec, spec.layers[first]);
+    if (i < spec.layers.size() && &import::ropeOf(spec, spec.layers[i]) == rope) continue;
     const bool isInterleaved = rope->pairing == import::RopePairing::kInterleaved;
     runs.push_back({{"first_layer", first},
                     {"layers", i - first},

@@ -18,7 +18,7 @@ Status refuse(std::string_view place, std::string_view why) {
 /// A number that is the whole of `text`; `absent` for an empty one.
 std::optional<uint32_t> layerNumber(std::string_view text, uint32_t absent) {
   if (text.empty()) return absent;
-  constexpr size_t kMaxDigits = 10;  // of 32 bits: a place is never long
+  constexpr size_t kMaxDigits = 10;  // of 32 bits; zeros in front would make the reason in a blob long
   uint32_t number = 0;
   if (text.size() > kMaxDigits) return std::nullopt;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,7 +43,7 @@ Status parseWhat(std::string_view what, PlaceRange& range) {
   if (!isBracketed) return refuse(range.text, kForms);
   const auto first = layerNumber(what.substr(kOpen.size(), colon - kOpen.size()), 0);
   const auto end = layerNumber(what.substr(colon + 1, what.size() - colon - 2), kToTheEnd);
-  if (!first || !end) return refuse(range.text, "FIRST and END are layer numbers, or left out");
+  if (!first || !end) return refuse(range.text, "FIRST and END are layer numbers of at most 10 digits, or left out");
   if (*first >= *end) return refuse(range.text, "the range holds no layer: END is the first layer behind it");
   range.first = *first;
   range.end = *end;

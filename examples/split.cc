@@ -9,7 +9,7 @@ using namespace firn::examples;
 
 Status run(const std::shared_ptr<engine::Model>& model) {
   std::printf("%s\n", blob::planText(model->blob()).c_str());
-  // All devices see one cache and one set of hidden rows: between two parts nothing is copied.
+  // All devices see one cache and one set of hidden rows: a cut costs one write and one read of those.
   std::printf("%zu devices, %.1f MB for the cache and the scratch of each\n", model->devices().count(),
               static_cast<double>(model->memoryBytes()) * 1e-6);
   FIRN_ASSIGN_OR_RETURN(const auto session, engine::Session::create(model));

@@ -110,7 +110,8 @@ void runAll(const blob::Blob& blob, std::string_view name, const std::string& in
       continue;
     }
     if (workOf(blob, entry) > kMaxWork || symbolBytes(blob, entry) > kMaxSymbolBytes) continue;
-    if (runEntry(**device, *program, blob, i)) ++fuzz::acceptedInputs;
+    // null takes whatever passed verification, and a seed is good for nothing that no other device runs.
+    if (runEntry(**device, *program, blob, i) && name != "null") ++fuzz::acceptedInputs;
   }
   check((*device)->unload(*program).isOk());
 }

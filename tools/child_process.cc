@@ -134,7 +134,9 @@ Status runProcess(const std::string& program, const std::vector<std::string>& ar
   for (const int signal : kInterrupts) {
     const bool hasSaidSo = WIFEXITED(state) && WEXITSTATUS(state) == kExitOfSignal + signal;
     // A child that has not yet set up its handler dies of the signal itself.
-    if (hasSaidSo || (WIFSIGNALED(state) && WTERMSIG(state) == signal)) return cancelled(name + " was interrupted");
+    if (!hasSaidSo && !(WIFSIGNALED(state) && WTERMSIG(state) == signal)) continue;
+    interruptedBy(signal);
+    return cancelled(name + " was interrupted");
   }
   if (WIFSIGNALED(state)) return endedBySignal(name, WTERMSIG(state));
   const std::string said =

@@ -161,7 +161,7 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   if (options.textFile.empty() == options.idsFile.empty()) {
     return invalidArgument("give either a text file or --ids FILE");
   }
-  std::vector<int32_t> ids;
+  std::vector<int32_t> ids;  // empty until the text is encoded; one without tokens is refused
   std::string text;
   if (options.idsFile.empty()) {
     FIRN_ASSIGN_OR_RETURN(text, readText(options.textFile));

@@ -187,7 +187,7 @@ Status interruptionOf(const genai::GenerateResult& answer) {
 Status run(const RunOptions& options) {
   FIRN_RETURN_IF_ERROR(checkOptions(options));
   const std::string& promptCache = options.promptCache;
-  std::vector<int32_t> ids;
+  std::vector<int32_t> ids;  // empty until the prompt is encoded; one without tokens is refused
   const auto check = [&](const PlannedLimits& limits) { return checkPlan(options, limits, ids); };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   std::optional<genai::Tokenizer> tokenizer;
@@ -209,10 +209,11 @@ Status run(const RunOptions& options) {
   if (ids.empty()) {
     FIRN_ASSIGN_OR_RETURN(ids, promptIds(options, open.model->limits(), reader));
   }
+  const bool usesLoaded = loadedRows > 0 && session->ids().front() == ids.front();
   const auto result = generateText(options, *session, reader, ids);
   if (!result) {
     if (std::cout || result.status().code() != Code::kCancelled) {
-      return loadedRows > 0 ? notTheWeightsAlone(result.status(), promptCache) : result.status();
+      return usesLoaded ? notTheWeightsAlone(result.status(), promptCache) : result.status();
     }
     // A closed or full output stops the generation too, behind the whole prompt; main() names it.
     return promptCache.empty() ? Status::ok() : session->save(promptCache);

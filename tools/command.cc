@@ -34,13 +34,17 @@ void onSignal(int signal) {
     removeOwnTemporaries();
     _exit(kExitOfSignal + signal);
   }
-  int none = 0;
-  gFirstSignal.compare_exchange_strong(none, signal);
+  interruptedBy(signal);
   gInterrupted.store(true);
   errno = error;
 }
 
 }  // namespace
+
+void interruptedBy(int signal) {
+  int none = 0;
+  gFirstSignal.compare_exchange_strong(none, signal);
+}
 
 int exitCode(const Status& status) {
   switch (status.code()) {

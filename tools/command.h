@@ -47,6 +47,8 @@ inline constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 /// process at once. Signals within a quarter of a second are one: a Ctrl-C reaches firn-compile from the terminal and
 /// from firn, `timeout` signals the process and its group.
 const std::atomic<bool>& interrupted();
+/// Says that `signal` has ended what this process waits for, for the exit code of cancelled.
+void interruptedBy(int signal);
 void catchInterrupts();
 
 /// Holds these signals back while it lives, so that none is lost between a look at interrupted() and a wait. Who waits

@@ -12,7 +12,8 @@ namespace firn::tools {
 /// predicted time of all. Of a blob for several devices each names its own, and a line for each part what it runs.
 std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob);
 
-/// Each stage measured, chunks beside their prediction, and the bytes that went over the memory bus in all of them.
+/// Each stage measured, chunks beside their prediction, of a blob for several devices with their names, and the bytes
+/// that went over the memory bus in all of them.
 std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob);
 
 }  // namespace firn::tools

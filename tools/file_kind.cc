@@ -26,7 +26,7 @@ Result<bool> isBlob(const std::string& path) {
   FIRN_ASSIGN_OR_RETURN(const FileKind kind, fileKind(path));
   const std::string name = printablePath(path);
   if (kind == FileKind::kEmpty) {
-    return corrupt(name + " is empty, expected a GGUF model or a blob that firn compile has made of one");
+    return corrupt(name + " is empty, expected a model: fetch it or compile it again");
   }
   if (kind == FileKind::kSession) {
     return unsupported(name + " is a session, expected a model: firn run MODEL PROMPT --prompt-cache " + name +

@@ -79,8 +79,7 @@ void describe(CLI::App& app, Request& request) {
 }
 
 firn::Status printJson(const Request& request, const CompileReport& report) {
-  nlohmann::ordered_json json = {{"device", request.options.target},
-                                 {"threads", report.lanes},
+  nlohmann::ordered_json json = {{"threads", report.lanes},
                                  {"max_prompt_tokens", report.maxPromptTokens},
                                  {"min_response_tokens", report.minResponseTokens},
                                  {"kv_rows", report.kvRows},
@@ -153,10 +152,11 @@ int runCompile(int argc, char** argv) {
   firn::tools::reportMappingFaults(name.c_str());
   CompileReport report;
   firn::Status status = compileWithProgress(request, report);
-  if (!status.isOk()) {
-    std::cerr << name << ": " << firn::printableText(status.toString()) << "\n";
-    return firn::tools::exitCode(status);
-  }
+  const auto fail = [&](const firn::Status& failure) {
+    std::cerr << name << ": " << firn::printableText(failure.toString()) << "\n";
+    return firn::tools::exitCode(failure);
+  };
+  if (!status.isOk()) return fail(status);
   if (!report.written && (!request.print || !request.options.outputPath.empty())) {
     report.warnings.push_back("stopped after phase " + request.options.stopAfter + ", so no file was written" +
                               (request.print ? "" : "; --print shows the program"));
@@ -172,10 +172,7 @@ int runCompile(int argc, char** argv) {
     printSummary(request, report);
   }
   std::cout.flush();
-  if (!status.isOk()) {
-    std::cerr << name << ": " << firn::printableText(status.toString()) << "\n";
-    return firn::tools::exitCode(status);
-  }
+  if (!status.isOk()) return fail(status);
   if (!std::cout) {
     std::cerr << name << ": io: standard output could not be written\n";
     return firn::tools::kExitError;

@@ -13,7 +13,8 @@
 #include "base/atomic_file.h"
 #include "tools/command.h"
 
-// A signal handler may call little: no allocation, no stdio. open, read and write are allowed.
+// A signal handler may call little: no allocation, no stdio. open, read and write are allowed, and what
+// base/atomic_file.h says so of.
 namespace firn::tools {
 namespace {
 

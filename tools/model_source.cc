@@ -123,12 +123,12 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     }
     options.ladders = {choice.compile.prefillChunks, choice.compile.contexts};
     FIRN_ASSIGN_OR_RETURN(OpenModel open, openBlob(choice.path, options));
-    noteThreads(choice.compile.threads);  // behind what refuses more than the blob has lanes
     const std::string kvType(dtypeInfo(open.model->blob().header().kvType)->name);
     if (!choice.compile.kvType.empty() && choice.compile.kvType != kvType) {
       return invalidArgument(choice.path + ": the blob's KV type is " + kvType + ", --kv-type is " +
                              choice.compile.kvType + "; leave it out, or compile the model again with it");
     }
+    noteThreads(choice.compile.threads);  // behind all refusals
     return open;
   }
   noteThreads(choice.compile.threads);

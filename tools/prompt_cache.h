@@ -15,7 +15,8 @@ Status checkPromptCache(const std::string& path);
 /// Loads what an earlier run has saved; a file that does not exist yet is no failure.
 Status loadPromptCache(engine::Session& session, const std::string& path);
 
-/// `failure` of an answer that began with what was loaded: logits that are no numbers may come from there.
+/// `failure` of an answer to a prompt that begins with rows that were loaded: logits that are no numbers may come from
+/// there.
 Status notTheWeightsAlone(const Status& failure, const std::string& path);
 
 }  // namespace firn::tools

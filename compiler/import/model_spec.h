@@ -102,4 +102,8 @@ struct ModelSpec {
   std::shared_ptr<const void> storage;  ///< keeps the mapped source file(s) alive
 };
 
+inline const RopeSpec& ropeOf(const ModelSpec& model, const LayerSpec& layer) {
+  return layer.window != 0 && model.windowRope ? *model.windowRope : model.rope;
+}
+
 }  // namespace firn::import

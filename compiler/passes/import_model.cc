@@ -108,7 +108,7 @@ class GraphBuilder {
 
   mlir::LogicalResult declareHeadNorms(const std::string& name, const LayerSpec& layer) {
     std::optional<import::HeadNorms> even;
-    if (options_.evensHeadNorms) even = import::evenHeadNorms(layer, ropeOf(layer), spec_.headDim);
+    if (options_.evensHeadNorms) even = import::evenHeadNorms(layer, import::ropeOf(spec_, layer), spec_.headDim);
     if (even) {
       declareConstant(name + "attn_q_norm", even->q);
       declareConstant(name + "attn_k_norm", even->k);
@@ -226,18 +226,13 @@ class GraphBuilder {
                                             spec.bias ? symbol(name + ".bias") : nullptr);
   }
 
-  bool isWindowed(const LayerSpec& layer) const { return layer.window != 0 && spec_.windowRope; }
-  const import::RopeSpec& ropeOf(const LayerSpec& layer) const {
-    return isWindowed(layer) ? *spec_.windowRope : spec_.rope;
-  }
-
   Value rope(const LayerSpec& layer, Value x, uint32_t heads) {
-    const import::RopeSpec& spec = ropeOf(layer);
+    const import::RopeSpec& spec = import::ropeOf(spec_, layer);
     auto pairing = graph::RopePairingAttr::get(builder_.getContext(), spec.pairing == import::RopePairing::kInterleaved
                                                                           ? graph::RopePairing::Interleaved
                                                                           : graph::RopePairing::HalfSplit);
     return builder_.create<graph::RopeOp>(x.getLoc(), x.getType(), x, positions_,
-                                          symbol(isWindowed(layer) ? kWindowRopeName : kRopeName), pairing,
+                                          symbol(&spec == &spec_.rope ? kRopeName : kWindowRopeName), pairing,
                                           count(heads), count(spec.dims), builder_.getF32FloatAttr(spec.magnitude));
   }
 

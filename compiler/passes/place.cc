@@ -43,7 +43,8 @@ std::string kernelsOf(const Target& target, llvm::ArrayRef<mlir::Operation*> ops
   for (mlir::Operation* op : ops) {
     if (isTensorOp(op)) kinds.insert(op->getName().stripDialect().str());
   }
-  return "target " + target.name().str() + " has a kernel for each op here: " + llvm::join(kinds, ", ");
+  return "target " + target.name().str() +
+         " has a kernel for each op here: " + (kinds.empty() ? "none" : llvm::join(kinds, ", "));
 }
 
 llvm::SmallVector<mlir::Operation*> opsOf(FuncOp func) {
@@ -56,8 +57,8 @@ llvm::SmallVector<mlir::Operation*> opsOf(FuncOp func) {
 struct Wish {
   const Target* target = nullptr;
   const PlaceRange* range = nullptr;              ///< of --place, if one names it
-  std::string option = {};                        ///< that says so; empty for --device
-  std::optional<Refusal> refusal = std::nullopt;  ///< why it is not where an option says
+  std::string option = {};                        ///< that says so; empty where that target refused
+  std::optional<Refusal> refusal = std::nullopt;  ///< why it is not where it was asked to run
 };
 
 /// A call, or the ops between two calls.
@@ -86,7 +87,7 @@ class Placer {
     }
     for (FuncOp func : others) {
       if (func->hasAttr(graph::kDeviceAttr)) continue;  // an entry calls it
-      Unit unit = {opsOf(func), wishOf(options_.target, "")};
+      Unit unit = {opsOf(func), wishOfDevice()};
       if (mlir::failed(settle(unit, func))) return mlir::failure();
       annotate(func, *unit.wish.target);
     }
@@ -104,11 +105,13 @@ class Placer {
     return {target::findTarget(name), nullptr, std::move(option)};
   }
 
+  Wish wishOfDevice() const { return wishOf(options_.target, "--device " + options_.target); }
+
   /// What holds for an entry where no place is named.
   Wish wishOfEntry(const graph::Entry& entry) const {
     const bool isPrefill = entry.kind == graph::EntryKind::kPrefill;
     const std::string& name = isPrefill ? options_.prefillTarget : options_.decodeTarget;
-    if (name.empty()) return wishOf(options_.target, "");
+    if (name.empty()) return wishOfDevice();
     return wishOf(name, (isPrefill ? "--prefill-device " : "--decode-device ") + name);
   }
 
@@ -192,7 +195,7 @@ class Placer {
       parts.push_back({{}, wish.target->name().str(), ""});
       reasons.emplace_back().addOption(wish.option);
     }
-    for (auto [part, reason] : llvm::zip(parts, reasons)) part.reason = reason.text("--device " + part.device);
+    for (auto [part, reason] : llvm::zip(parts, reasons)) part.reason = reason.text();
     if (parts.size() > 1) return cutEntry(func, parts);
     mlir::Builder builder(func.getContext());
     func->setAttr(graph::kDeviceAttr, builder.getStringAttr(parts.front().device));

@@ -51,19 +51,17 @@ std::string whereText(const std::set<int64_t>& layers) {
 }
 
 void PlaceReason::addOption(const std::string& option) {
-  if (option.empty() || std::ranges::find(options_, option) != options_.end()) return;
-  options_.push_back(option);
+  if (!option.empty() && std::ranges::find(options_, option) == options_.end()) options_.push_back(option);
 }
 
 void PlaceReason::addRefusal(const Refusal& refusal, int64_t layer) { refusals_[refusal].insert(layer); }
 
-std::string PlaceReason::text(const std::string& otherwise) const {
+std::string PlaceReason::text() const {
   std::vector<std::string> reasons = options_;
   for (const auto& [refusal, layers] : refusals_) {
     reasons.push_back(
         concat(refusal.target, " cannot run ", withoutDialect(refusal.op), " ", whereText(layers), ": ", refusal.why));
   }
-  if (reasons.empty()) return otherwise;
   std::string text;
   for (size_t i = 0; i < reasons.size(); ++i) {
     const std::string piece = concat(i == 0 ? "" : "; ", reasons[i]);

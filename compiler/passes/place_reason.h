@@ -33,9 +33,9 @@ class PlaceReason {
   void addOption(const std::string& option);
   void addRefusal(const Refusal& refusal, int64_t layer);
 
-  /// The reasons, options first, with "; " between them, or `otherwise` where there are none. At most
-  /// blob::kMaxStringBytes, so that a blob holds it whole: of too many, those that fit and how many more there are.
-  std::string text(const std::string& otherwise) const;
+  /// The reasons, options first, with "; " between them. At most blob::kMaxStringBytes, so that a blob holds it whole:
+  /// of too many, those that fit and how many more there are.
+  std::string text() const;
 
  private:
   std::vector<std::string> options_;

@@ -178,11 +178,11 @@ TEST_F(CliTest, ACompileReportsOnlyWhatItKnows) {
     const bool isWhole = phase == "blob";
     const auto report =
         firnJson({"compile", kModel, "-o", folder.file("x.firn"), "--stop-after", std::string(phase), "--json"});
-    for (const char* name : {"device", "threads", "max_prompt_tokens", "kv_rows", "prefill_chunks", "warnings"}) {
+    for (const char* name : {"threads", "max_prompt_tokens", "kv_rows", "prefill_chunks", "warnings"}) {
       EXPECT_TRUE(report.contains(name)) << phase << " " << name;
     }
     for (const char* name : {"output", "entries", "bodies", "tasks", "kv_type", "kv_bytes", "scratch_bytes",
-                             "weights_bytes", "blob_bytes", "placement"}) {
+                             "weights_bytes", "blob_bytes", "device", "placement"}) {
       EXPECT_EQ(report.contains(name), isWhole) << phase << " " << name;
     }
   }

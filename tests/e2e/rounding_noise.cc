@@ -30,6 +30,7 @@ class RandomRounding : public golden::Rounding {
   }
 
   void cacheRows(std::span<float> values, uint64_t headDim) override {
+    if (roundings_.kvType == DType::kF32) return;
     if (roundings_.kvType == DType::kI8) {
       for (size_t row = 0; row < values.size(); row += headDim) addNoise(values.subspan(row, headDim), 127);
       return;
@@ -71,8 +72,7 @@ class RandomRounding : public golden::Rounding {
 
 import::ModelSpec withEvenNorms(import::ModelSpec model, std::deque<import::HeadNorms>& norms) {
   for (import::LayerSpec& layer : model.layers) {
-    const import::RopeSpec& rope = layer.window != 0 && model.windowRope ? *model.windowRope : model.rope;
-    auto even = import::evenHeadNorms(layer, rope, model.headDim);
+    auto even = import::evenHeadNorms(layer, import::ropeOf(model, layer), model.headDim);
     if (!even) continue;
     norms.push_back(*std::move(even));
     layer.qNorm->bytes = std::as_bytes(std::span(norms.back().q));

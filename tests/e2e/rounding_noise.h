@@ -25,13 +25,13 @@ struct ModelBound {
 /// What a program rounds.
 struct Roundings {
   std::optional<compiler::ActivationPlanes> planes;  ///< of inputs of quantized matrices; nullopt: they are fp32
-  DType kvType = DType::kF16;                        ///< f16 or i8
+  DType kvType = DType::kF16;                        ///< f16, i8 or f32
 };
 
 /// Runs `ids` through `model` with fp32 reference kernels, exactly and a few times with random errors: each input of a
 /// quantized matrix gets an error drawn evenly from the interval that its group of 32 allows with the planes, each key
-/// and value one of rounding to the type of the cache. The bounds are the largest differences seen, widened by the
-/// factors below and by kRecordedTolerance.
+/// and value one of rounding to the type of the cache. The bounds are the largest differences seen, and the least
+/// for rmsAtLeast, widened by the factors below and by kRecordedTolerance.
 ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids, const Roundings& roundings);
 
 /// The layers of `model` with the norms of heads that a compile for a cache of i8 gives them. `norms` holds their

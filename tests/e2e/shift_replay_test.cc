@@ -128,19 +128,20 @@ TEST_P(ShiftReplayTest, IsWhatThePlainModelReplays) {
   EXPECT_GE(shifts, 2U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ShiftReplayTest,
-                         testing::Values(ReplayCase{"gemma3_reference", "gguf/gemma3.gguf", "reference", DType::kF32},
-                                         ReplayCase{"gemma3_cpu", "gguf/gemma3.gguf", "cpu", DType::kF16},
-                                         ReplayCase{"gemma3_i8", "gguf/gemma3.gguf", "cpu", DType::kI8},
-                                         ReplayCase{"window_reference", "gguf/mistral-window.gguf", "reference",
-                                                    DType::kF32},
-                                         ReplayCase{"window_cpu", "gguf/mistral-window.gguf", "cpu", DType::kF16},
-                                         ReplayCase{"window_i8", "gguf/mistral-window.gguf", "reference", DType::kI8},
-                                         ReplayCase{"yarn_cpu", "gguf/llama-yarn.gguf", "cpu", DType::kF16},
-                                         ReplayCase{"yarn_i8", "gguf/llama-yarn.gguf", "cpu", DType::kI8},
-                                         ReplayCase{"qwen2_cpu", "gguf/qwen2.gguf", "cpu", DType::kF16},
-                                         ReplayCase{"qwen2_i8", "gguf/qwen2.gguf", "cpu", DType::kI8}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Models, ShiftReplayTest,
+    testing::Values(ReplayCase{"gemma3_reference", "gguf/gemma3.gguf", "reference", DType::kF32},
+                    ReplayCase{"gemma3_cpu", "gguf/gemma3.gguf", "cpu", DType::kF16},
+                    ReplayCase{"gemma3_i8", "gguf/gemma3.gguf", "cpu", DType::kI8},
+                    ReplayCase{"window_reference", "gguf/mistral-window.gguf", "reference", DType::kF32},
+                    ReplayCase{"window_cpu", "gguf/mistral-window.gguf", "cpu", DType::kF16},
+                    ReplayCase{"window_reference_i8", "gguf/mistral-window.gguf", "reference", DType::kI8},
+                    ReplayCase{"window_i8", "gguf/mistral-window.gguf", "cpu", DType::kI8},
+                    ReplayCase{"yarn_cpu", "gguf/llama-yarn.gguf", "cpu", DType::kF16},
+                    ReplayCase{"yarn_i8", "gguf/llama-yarn.gguf", "cpu", DType::kI8},
+                    ReplayCase{"qwen2_cpu", "gguf/qwen2.gguf", "cpu", DType::kF16},
+                    ReplayCase{"qwen2_i8", "gguf/qwen2.gguf", "cpu", DType::kI8}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace firn::e2e

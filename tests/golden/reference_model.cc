@@ -112,15 +112,11 @@ reference::Heads ReferenceModel::cache(uint64_t layer, uint64_t keyOrValue) {
   return {data, cacheRows_, model_.kvHeads, model_.headDim, model_.headDim, headSize};
 }
 
-const import::RopeSpec& ReferenceModel::ropeOf(const import::LayerSpec& layer) const {
-  return layer.window != 0 && model_.windowRope ? *model_.windowRope : model_.rope;
-}
-
 void ReferenceModel::placeHeads(const import::LayerSpec& layer, const std::optional<TensorView>& headNorm,
                                 std::vector<float>& vectors, const Chunk& chunk) const {
   const uint64_t heads = vectors.size() / (chunk.rows() * model_.headDim);
   if (headNorm) vectors = normalize(*headNorm, vectors, chunk.rows() * heads, model_.normEpsilon);
-  const import::RopeSpec& rope = ropeOf(layer);
+  const import::RopeSpec& rope = import::ropeOf(model_, layer);
   reference::rope({.in = headsView<reference::ConstHeads>(vectors, heads, model_.headDim),
                    .out = headsView<reference::Heads>(vectors, heads, model_.headDim),
                    .positions = chunk.positions.data(),
@@ -206,6 +202,7 @@ void ReferenceModel::roundKeys(const import::LayerSpec& layer, const Chunk& chun
 }
 
 void ReferenceModel::turnKeys(const import::LayerSpec& layer, uint64_t index, uint64_t first, uint64_t dropped) {
+  if (first == past_) return;
   const Chunk moved(first, past_ - first);
   const reference::Heads rows = cache(index, 0);
   std::vector<float> keys;
@@ -213,7 +210,7 @@ void ReferenceModel::turnKeys(const import::LayerSpec& layer, uint64_t index, ui
     for (uint64_t head = 0; head < rows.heads; ++head) {
       const float* row = rows.data + head * rows.headStride + at * rows.rowStride;
       keys.insert(keys.end(), row, row + rows.headDim);
-      turn(std::span(keys).last(rows.headDim), ropeOf(layer), -static_cast<double>(dropped));
+      turn(std::span(keys).last(rows.headDim), import::ropeOf(model_, layer), -static_cast<double>(dropped));
     }
   }
   if (rounding_ != nullptr) roundKeys(layer, moved, keys);

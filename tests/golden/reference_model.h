@@ -60,7 +60,6 @@ class ReferenceModel {
   /// Turns the keys of the rows from `first` on back by `dropped` positions.
   void turnKeys(const import::LayerSpec& layer, uint64_t index, uint64_t first, uint64_t dropped);
   reference::Heads cache(uint64_t layer, uint64_t keyOrValue);
-  const import::RopeSpec& ropeOf(const import::LayerSpec& layer) const;
 
   void roundInput(LinearInput input, const import::LinearSpec& linear, std::vector<float>& values) const;
 

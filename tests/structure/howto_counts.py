@@ -24,7 +24,7 @@ def is_product(path):
     """Sources that are built into the programs: no tests, no data of tests, no documents, no measurements."""
     if re.match(r"(docs|tests|fuzz|bench|scripts|runtime/cts)/", path) or "/test/" in path:
         return False
-    if re.search(r"_test\.cc$|_for_test\.h$|/(sample|two_target)_program\.(h|cc)$", path):
+    if re.search(r"_test\.cc$|_for_test\.h$|/(sample_program|sample_file|two_target_program)\.(h|cc)$", path):
         return False
     return path.endswith((".cc", ".h", ".td", ".def", "CMakeLists.txt"))
 

@@ -1,6 +1,8 @@
 // An entry whose layers run on several targets becomes a function for each; bodies get a copy for each target.
 // RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold -o %t.mlir
 // RUN: firn-opt %t.mlir --graph-place='places=layers[1:]=reference,head=reference' | FileCheck %s
+// RUN: firn-opt %t.mlir --graph-place='places=layers[0:1]=reference,head=cpu' | FileCheck %s --check-prefix=MIXED
+// RUN: firn-opt %t.mlir --graph-place='places=head=cpu' | FileCheck %s --check-prefix=HEAD
 // RUN: firn-opt %t.mlir --graph-place='prefill=reference decode=cpu' | FileCheck %s --check-prefix=PHASE
 // RUN: firn-opt %t.mlir --graph-place='places=layers[0:1]=cpu,layers[1:2]=cpu' | FileCheck %s --check-prefix=SAME
 // RUN: firn-opt %t.mlir --graph-place='places=layers[0:1]=cpu,layers[1:2]=cpu' --task-lower=lanes=2 --task-schedule | FileCheck %s --check-prefix=TASKS
@@ -19,6 +21,13 @@
 // CHECK: graph.call @block.16.reference(%hidden
 // CHECK: graph.func @generate.64.p1({{.*}}-> (tensor<1x256xf32>, {{.*}}graph.reason = "--place layers[1:]=reference; --place head=reference"
 // CHECK: graph.func @head.1({{.*}}graph.device = "reference"
+
+// A part of several wishes names each.
+// MIXED: graph.func @generate.64.p1({{.*}}graph.reason = "--place layers[0:1]=reference"
+// MIXED: graph.func @generate.64.p2({{.*}}graph.reason = "--device cpu; --place head=cpu"
+// HEAD: graph.func @prefill.16.64({{.*}}graph.reason = "--device cpu"
+// HEAD: graph.func @generate.64({{.*}}graph.reason = "--device cpu; --place head=cpu"
+// HEAD: graph.func @head.1({{.*}}graph.reason = "--place head=cpu"
 
 // PHASE: graph.func private @block.16({{.*}}graph.device = "reference"
 // PHASE: graph.func private @block.1({{.*}}graph.device = "cpu"
