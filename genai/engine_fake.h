@@ -53,6 +53,8 @@ class EngineFake : public TextEngine {
     return logits();
   }
 
+  int32_t bestToken() const override { return best_; }
+
   /// The tokens whose rows are in use.
   const std::vector<int32_t>& tokens() const { return tokens_; }
 
@@ -66,6 +68,7 @@ class EngineFake : public TextEngine {
 
   std::span<const float> logits() {
     const int32_t next = next_(tokens_);
+    best_ = next;  // kNan too
     logits_.assign(limits_.vocab, next == kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0F);
     if (next != kNan) logits_[static_cast<size_t>(next)] = 8.0F;
     return logits_;
@@ -76,6 +79,7 @@ class EngineFake : public TextEngine {
   std::vector<int32_t> tokens_;
   uint32_t cachedTokens_ = 0;
   std::vector<float> logits_;
+  int32_t best_ = kNan;
 };
 
 }  // namespace firn::genai

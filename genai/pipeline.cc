@@ -77,7 +77,7 @@ class Generation {
   }
 
   Result<int32_t> nextId(Sampler& sampler, std::span<const float> logits) const {
-    Result<int32_t> id = sampler.sample(logits);
+    Result<int32_t> id = sampler.sample(logits, engine_.bestToken());
     if (!id) return id.status().withPlace("token " + std::to_string(result_.tokens.size() + 1) + " of the answer");
     return id;
   }

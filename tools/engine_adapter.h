@@ -28,6 +28,10 @@ class SessionEngine : public genai::TextEngine {
     cachedTokens_ = prompted.cachedTokens;
     return prompted.logits;
   }
+  int32_t bestToken() const override {
+    engine::ScoredToken best;
+    return session_.best({&best, 1}) == 1 ? best.id : -1;
+  }
   uint32_t cachedTokens() const override { return cachedTokens_; }
   Result<std::span<const float>> decode(int32_t id) override { return session_.decode(id); }
 

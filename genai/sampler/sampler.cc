@@ -56,8 +56,10 @@ Result<Sampler> Sampler::make(const SamplerOptions& options) {
   return Sampler(options);
 }
 
-Result<int32_t> Sampler::sample(std::span<const float> logits) {
-  FIRN_ASSIGN_OR_RETURN(const int32_t best, argmax(logits));
+Result<int32_t> Sampler::sample(std::span<const float> logits, int32_t best) {
+  if (best < 0) {
+    FIRN_ASSIGN_OR_RETURN(best, argmax(logits));
+  }
   const float most = logits[static_cast<size_t>(best)];
   if (options_.temperature < kGreedyTemperature || most == -std::numeric_limits<float>::infinity()) return best;
   weights_.resize(logits.size());

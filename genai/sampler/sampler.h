@@ -44,8 +44,9 @@ class Sampler {
 
   /// One id of `logits` f32[V], with probability softmax(logits / temperature). NaN and -Inf logits have probability 0;
   /// logits of +Inf share it all. Draws one uniform number a call unless greedy; sums go in ascending id in double.
-  /// Fails as argmax does. No allocation after the first call.
-  Result<int32_t> sample(std::span<const float> logits);
+  /// `best`: argmax of them, where the caller knows it; -1: not. Fails as argmax does. No allocation after the first
+  /// call.
+  Result<int32_t> sample(std::span<const float> logits, int32_t best = -1);
 
  private:
   explicit Sampler(const SamplerOptions& options) : options_(options), random_(options.seed) {}

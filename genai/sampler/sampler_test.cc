@@ -32,12 +32,21 @@ TEST(SamplerTest, refusesBadTemperatures) {
   }
 }
 
+// A caller that knows the best token spares a search and changes no draw.
+TEST(SamplerTest, theBestTokenMayBeGiven) {
+  const float logits[] = {1, kNan, 3, 3, -kInf, 2.5F};
+  Sampler searching = *Sampler::make({.temperature = 1, .seed = 9});
+  Sampler told = *Sampler::make({.temperature = 1, .seed = 9});
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*told.sample(logits, 2), *searching.sample(logits));
+}
+
 TEST(SamplerTest, greedyWhateverTheSeed) {
   const float logits[] = {0, 2, 2, 1.9999F};
   for (const float t : {0.0F, -0.0F, 1e-9F}) {
     for (const uint64_t seed : {0ULL, 1ULL, ~0ULL}) {
       Sampler sampler = *Sampler::make({.temperature = t, .seed = seed});
       for (int i = 0; i < 20; ++i) EXPECT_EQ(*sampler.sample(logits), 1);
+      EXPECT_EQ(*sampler.sample(logits, 1), 1) << "as the caller said";
     }
   }
 }
