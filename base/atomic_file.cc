@@ -192,6 +192,8 @@ Result<AtomicFile> AtomicFile::create(const std::string& name) {
     return invalidArgument(printablePath(path) + " is " + (S_ISDIR(info.st_mode) ? "a folder" : "no regular file") +
                            ", expected the name of a file to write");
   }
+  // The rename would not ask: it replaces what its owner has made read-only.
+  if (exists && access(path.c_str(), W_OK) != 0) return systemError("cannot write " + printablePath(path), errno);
   std::string temporary;
   const int descriptor = createBeside(path, 0600, temporary);
   if (descriptor < 0) return systemError("cannot create a file in " + printablePath(folderOf(path)), errno);
@@ -226,19 +228,19 @@ void AtomicFile::discard() {
 }
 
 Status AtomicFile::append(std::span<const std::byte> bytes) {
-  FIRN_RETURN_IF_ERROR(writeAll(descriptor_, size_, bytes, temporaryPath_));
+  FIRN_RETURN_IF_ERROR(writeAll(descriptor_, size_, bytes, path_));
   size_ += bytes.size();
   return Status::ok();
 }
 
 Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
-  return writeAll(descriptor_, offset, bytes, temporaryPath_);
+  return writeAll(descriptor_, offset, bytes, path_);
 }
 
 Status AtomicFile::commit() {
   if (descriptor_ < 0) return internalError("commit of a file that is not open: " + printablePath(path_));
   FIRN_RETURN_IF_ERROR(takeMode(descriptor_, path_));
-  if (fsync(descriptor_) != 0) return systemError("cannot flush " + printablePath(temporaryPath_), errno);
+  if (fsync(descriptor_) != 0) return systemError("cannot flush " + printablePath(path_), errno);
   if (rename(temporaryPath_.c_str(), path_.c_str()) != 0)
     return systemError("cannot rename to " + printablePath(path_), errno);
   temporaryPath_.clear();

@@ -170,12 +170,31 @@ TEST_F(AtomicFileTest, KeepsTheModeOfWhatItReplacesAndFollowsTheUmaskOtherwise) 
   ASSERT_TRUE(writeFileAtomically(path, bytesOf("new")).isOk());
   EXPECT_EQ(modeOf(path), mode_t{0640});
   umask(022);
-  for (const mode_t mode : {0600, 0640, 0644, 0664, 0666, 0400, 0755}) {
+  for (const mode_t mode : {0600, 0640, 0644, 0664, 0666, 0755}) {
     ASSERT_EQ(chmod(path.c_str(), mode), 0);
     ASSERT_TRUE(writeFileAtomically(path, bytesOf("newer")).isOk());
     EXPECT_EQ(modeOf(path), mode);
   }
   umask(before);
+}
+
+TEST_F(AtomicFileTest, AReadOnlyFileIsNotReplaced) {
+  const std::string path = (folder / "out").string();
+  std::ofstream(path) << "keep";
+  ASSERT_EQ(chmod(path.c_str(), 0444), 0);
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(2);  // root writes to any file
+    const auto file = AtomicFile::create(path);
+    const bool isNamed = !file && file.status().message().find(path) != std::string::npos;
+    _exit(isNamed && file.status().code() == Code::kIo ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << state;
+  EXPECT_EQ(contentOf(path), "keep");
 }
 
 TEST_F(AtomicFileTest, NobodyElseReadsWhatIsNotCommitted) {

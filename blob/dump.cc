@@ -263,15 +263,18 @@ void textIdent(std::string& out, const Blob& blob) {
   const std::vector<Target> targets = blob.targets();
   out += concat("format      ", ident.formatMajor, ".", ident.formatMinor,
                 targets.size() == 1 ? ", target " : ", targets ", targetNames(targets), ", ", ident.lanes,
-                " lanes, arithmetic ", ident.arithmeticId, ", needs instruction sets ", ident.isaNeeds, "\n");
+                " lanes, arithmetic ", ident.arithmeticId,
+                ident.isaNeeds != 0 ? concat(", needs instruction sets ", ident.isaNeeds) : "", "\n");
   out += concat("model       ", header.layers, " layers, width ", header.embed, ", ", header.heads, " heads, ",
                 header.kvHeads, " KV heads of ", header.headDim, ", vocabulary ", header.vocab,
                 header.topTokens != 0 ? concat(", lists of the best ", header.topTokens) : "", "\n");
   out += concat("limits      prompt ", header.maxPromptTokens, " + response ", header.minResponseTokens, " = ",
                 header.kvRows, " KV rows of ", dtypeName(header.kvType), "\n");
+  const bool hasMachine = ident.machineHash != decltype(ident.machineHash){};
   out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ", toHex(ident.weightsHash),
-                "\n            model   ", toHex(ident.modelHash), "\n            machine ", toHex(ident.machineHash),
-                "\n            compiler ", toHex(ident.compilerId), "\n");
+                "\n            model   ", toHex(ident.modelHash),
+                hasMachine ? concat("\n            machine ", toHex(ident.machineHash)) : "", "\n            compiler ",
+                toHex(ident.compilerId), "\n");
   if (blob.card().size() > kMaxShownCardBytes) {
     out += concat("card        ", blob.card().size(), " bytes, too many to show: firn inspect --json has them\n");
     return;

@@ -63,9 +63,10 @@ Record readRecord(std::span<const std::byte> bytes, uint64_t offset) {
 /// The ELF header and the number of section headers, as far as needed to find the sections at all.
 Result<std::vector<Elf64_Shdr>> readSectionHeaders(std::span<const std::byte> head) {
   if (head.size() < kElfHeaderBytes || std::memcmp(head.data(), ELFMAG, SELFMAG) != 0) {
-    return corrupt(head.size() < kElfHeaderBytes
-                       ? concat("the file has ", head.size(), " bytes, too few for an ELF header (64)")
-                       : "not a firn blob: no ELF magic at the start of the file");
+    return corrupt(
+        head.size() < kElfHeaderBytes
+            ? concat("the file has ", head.size(), " bytes, too few for an ELF header (64)")
+            : "not a firn blob: no ELF magic at the start of the file; of a GGUF model, firn compile makes one");
   }
   const auto header = readRecord<Elf64_Ehdr>(head, 0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {

@@ -161,7 +161,8 @@ TEST(HostileTest, ListsOfTheBest) {
           {"bytes of symbol top_ids, which has", [=](Editor& e) { e.operand(merge, 3).offset = 4; }},
           {"program header: topTokens is 41, expected 0..40", [](Editor& e) { e.header().topTokens = 41; }},
           {"(top tokens)", [](Editor& e) { e.header().topTokens = 8; }},
-          {"operand values: dims[1] is 9, expected 0 (top tokens)", [](Editor& e) { e.header().topTokens = 0; }},
+          {"operand values: the program has no lists of the best, topTokens is 0",
+           [](Editor& e) { e.header().topTokens = 0; }},
       });
   expectRefused(Target::kReference,
                 {

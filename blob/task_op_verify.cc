@@ -160,8 +160,11 @@ class TaskCheck {
       return corrupt(concat("operand ", rule.name, ": dims[", index, "] is ", value, ", expected ", relation, expected,
                             " (", roleName(role), ")"));
     };
-    if (value == 0) return wrong("at least ", 1);
     const ProgramHeader& header = context_.header;
+    if (role == Dim::kTop && header.topTokens == 0) {
+      return corrupt(concat("operand ", rule.name, ": the program has no lists of the best, topTokens is 0"));
+    }
+    if (value == 0) return wrong("at least ", 1);
     switch (role) {
       case Dim::kHeadDim: return value == header.headDim ? Status::ok() : wrong("", header.headDim);
       case Dim::kKvRows: return value == header.kvRows ? Status::ok() : wrong("", header.kvRows);

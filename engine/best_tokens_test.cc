@@ -111,6 +111,24 @@ TEST_P(SessionBestTest, TokensOfDevicesAreThoseOfTheLogits) {
   }
 }
 
+TEST_P(SessionBestTest, ThereAreNoneWithoutLogits) {
+  const auto session = open();
+  std::vector<ScoredToken> best(2);
+  EXPECT_EQ(session->best(best), 0U) << "new";
+  ASSERT_TRUE(session->prefill(cts::someIds(20)).isOk());
+  EXPECT_EQ(session->best(best), 2U);
+  for (const uint32_t row : {1U, 7U, UINT32_MAX}) EXPECT_EQ(session->best(best, row), 0U) << "row " << row;
+  const auto copy = session->fork();
+  ASSERT_TRUE(copy.isOk()) << copy.status().toString();
+  EXPECT_EQ((*copy)->best(best), 0U) << "a fork";
+  ASSERT_TRUE(session->rewind(20).isOk());
+  EXPECT_EQ(session->best(best), 2U) << "nothing was dropped";
+  ASSERT_TRUE(session->rewind(19).isOk());
+  EXPECT_EQ(session->best(best), 0U) << "rewound";
+  ASSERT_TRUE(session->decode(5).isOk());
+  EXPECT_EQ(session->best(best), 2U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, SessionBestTest, testing::ValuesIn(kSessionCases), sessionCaseName);
 
 }  // namespace

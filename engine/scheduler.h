@@ -56,8 +56,8 @@ struct Request {
   /// 1..1024, from one computation of the prompt; more than there are free slots take turns. The prompt is computed
   /// again, with `progress`, where a context shift dropped its rows from every slot.
   uint32_t answers = 1;
-  /// 0..vocabulary; 0: NextTokenInput::top is empty. Up to ModelLimits::topTokens the device has them at hand, above
-  /// they cost O(vocabulary log topK) a token.
+  /// 0..vocabulary; 0: NextTokenInput::top is empty. Up to ModelLimits::topTokens the device has them at hand; above,
+  /// and for the first token of the second and further answers, they cost O(vocabulary log topK).
   uint32_t topK = 0;
 };
 

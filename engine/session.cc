@@ -61,6 +61,7 @@ void Session::preparePages(uint32_t rows) {
 void Session::adopt(std::span<const int32_t> ids, uint32_t exactTokens) {
   position_ = static_cast<uint32_t>(ids.size());
   exactTokens_ = exactTokens;
+  hasLogits_ = false;
   ids_.assign(ids.begin(), ids.end());
   std::fill(std::fill_n(mask_.begin(), position_, uint8_t{1}), mask_.end(), uint8_t{0});
 }
@@ -89,6 +90,7 @@ Result<std::span<const float>> Session::decode(int32_t id) {
 }
 
 size_t Session::best(std::span<ScoredToken> best, uint32_t row) const {
+  if (!hasLogits_ || row >= io().logitRows()) return 0;
   const ModelLimits& limits = model_->limits();
   if (best.size() <= limits.topTokens) return bestTokens(io().top(row), limits.vocab, best);
   return bestTokens(io().logits(row + 1).subspan(uint64_t{row} * limits.vocab), best);
@@ -125,6 +127,7 @@ Status Session::runStep(const PlanStep& step, std::span<const int32_t> ids) {
     return status;
   }
   advance(ids, step.variant->weightBytes);
+  hasLogits_ = step.isGenerate;
   return Status::ok();
 }
 
@@ -143,7 +146,9 @@ Status Session::runHead(const Variant& head, uint32_t firstRow) {
   bindings[at(SymbolKind::kHidden)] = io().binding(SymbolKind::kHidden, head.rows * rowBytes, firstRow * rowBytes);
   io().bindLogits(head.rows, bindings);
   times_.bytesMoved += head.weightBytes;
-  return submit(head.entry, bindings);
+  FIRN_RETURN_IF_ERROR(submit(head.entry, bindings));
+  hasLogits_ = true;
+  return Status::ok();
 }
 
 Status Session::rewind(uint32_t tokens) {
@@ -152,6 +157,7 @@ Status Session::rewind(uint32_t tokens) {
                       std::to_string(position_));
   }
   std::fill(mask_.begin() + tokens, mask_.begin() + position_, uint8_t{0});
+  hasLogits_ = hasLogits_ && tokens == position_;
   position_ = tokens;
   exactTokens_ = std::min(exactTokens_, tokens);
   ids_.resize(tokens);

@@ -21,7 +21,8 @@ namespace firn::engine {
 class PrefixStore;
 
 struct SessionOptions {
-  /// true: a step into a full cache drops a quarter of the rows and goes on; false: it is refused.
+  /// true: a step into a full cache drops a quarter of the rows and goes on; false: it is refused. A prompt is limited
+  /// all the same: with what stands before it, it has at most maxPromptTokens.
   bool contextShift = false;
   uint32_t keepRows = 4;  ///< the first rows, which a shift never drops (attention sinks); below T - T / 4
 };
@@ -111,8 +112,10 @@ class Session {
                                                        std::span<const int32_t> ids);
 
   /// The best tokens of the logits that a call gave last, those of `row` where it gave several rows: in order, as many
-  /// as `best` has room for; of equal ones the smaller id, NaN never. Returns how many there are; valid as long as the
-  /// logits are. Up to ModelLimits::topTokens they come from the device, above that they cost O(vocabulary log best).
+  /// as `best` has room for; of equal ones the smaller id, NaN never. Returns how many there are: 0 where there is no
+  /// such row, as behind rewind, truncate, fork and load, which give no logits (a prompt() again computes its last
+  /// token alone). Valid as long as the logits are, which are those of the pool's last call. Up to
+  /// ModelLimits::topTokens they come from the device, above that they cost O(vocabulary log best).
   size_t best(std::span<ScoredToken> best, uint32_t row = 0) const;
 
   /// Tokens in the cache.
@@ -146,8 +149,8 @@ class Session {
   /// arithmetic, layout, KV type, ...).
   Status load(const std::string& path);
 
-  /// The cost and steps that prefill would take for `tokens` more tokens. invalid_argument: none; out_of_range: more
-  /// than there are rows left.
+  /// The cost and steps that prefill would take for `tokens` more tokens, were it not for maxPromptTokens, which is for
+  /// prefill to refuse. invalid_argument: none; out_of_range: more than there are rows left.
   Result<PrefillPlan> plan(uint32_t tokens) const;
 
   /// The whole cache, as KvLayout says. For snapshots and tests; rows at or beyond position() may hold
@@ -204,6 +207,7 @@ class Session {
   StageTimes times_;
   uint32_t position_ = 0;
   uint32_t exactTokens_ = 0;
+  bool hasLogits_ = false;  ///< those behind the last token are in the pool's StepIo, unless another session ran since
   std::vector<int32_t> ids_;  ///< position_ of them, room for T
 };
 

@@ -12,31 +12,34 @@ namespace {
 
 using blob::SymbolKind;
 
-Status checkMembers(std::span<Session* const> sessions, std::span<const int32_t> ids) {
+Status checkCount(std::span<Session* const> sessions, std::span<const int32_t> ids) {
   if (sessions.empty() || sessions.size() != ids.size()) {
     return invalidArgument(concat("a common step takes one token each of at least one session; found ", sessions.size(),
                                   " sessions and ", ids.size(), " tokens"));
   }
-  const auto& batches = sessions[0]->model().variants().batches();
-  const size_t most = batches.empty() ? 1 : batches.back();
-  if (sessions.size() > most) {
-    return invalidArgument(concat(sessions.size(), " sessions in a common step, the blob has room for ", most,
-                                  "; compile with a larger --batch"));
-  }
   return Status::ok();
+}
+
+Status checkBatch(const Model& model, size_t sessions) {
+  const auto& batches = model.variants().batches();
+  const size_t most = batches.empty() ? 1 : batches.back();
+  if (sessions <= most) return Status::ok();
+  return invalidArgument(concat(sessions, " sessions in a common step, the blob has room for ", most,
+                                "; compile with --batch for as many"));
 }
 
 }  // namespace
 
 Result<std::span<const float>> Session::decodeTogether(std::span<Session* const> sessions,
                                                        std::span<const int32_t> ids) {
-  FIRN_RETURN_IF_ERROR(checkMembers(sessions, ids));
+  FIRN_RETURN_IF_ERROR(checkCount(sessions, ids));
   if (sessions.size() == 1) return sessions[0]->decode(ids[0]);
   for (size_t i = 0; i < sessions.size(); ++i) {
     if (Status status = sessions[i]->checkMember(sessions.first(i), ids[i]); !status.isOk()) {
       return status.withPlace(concat("session ", i, " of a common step"));
     }
   }
+  FIRN_RETURN_IF_ERROR(checkBatch(sessions[0]->model(), sessions.size()));
   uint32_t longest = 0;
   for (size_t i = 0; i < sessions.size(); ++i) {
     if (Status status = sessions[i]->makeRoom(); !status.isOk()) return status.withPlace(concat("session ", i));
@@ -52,6 +55,7 @@ Result<std::span<const float>> Session::decodeTogether(std::span<Session* const>
     Session& session = *sessions[i];
     session.mask_[session.position_] = 1;
     session.advance(ids.subspan(i, 1), variant.weightBytes / sessions.size());
+    session.hasLogits_ = true;
     session.times_.decodeNanoseconds += nanoseconds;
     ++session.times_.decodeSteps;
   }

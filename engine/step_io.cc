@@ -53,7 +53,8 @@ Result<std::unique_ptr<StepIo>> StepIo::create(std::shared_ptr<Model> model) {
   return io;
 }
 
-void StepIo::bindLogits(uint32_t rows, runtime::Bindings& bindings) const {
+void StepIo::bindLogits(uint32_t rows, runtime::Bindings& bindings) {
+  logitRows_ = rows;
   using blob::SymbolKind;
   const uint64_t listBytes = uint64_t{rows} * model_->limits().topTokens * sizeof(float);
   bindings[engine::at(SymbolKind::kLogits)] = binding(SymbolKind::kLogits, logits(rows).size_bytes());

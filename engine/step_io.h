@@ -40,8 +40,10 @@ class StepIo {
     return {at<float>(blob::SymbolKind::kLogits), uint64_t{rows} * model_->limits().vocab};
   }
   /// Binds the logits of so many rows, and the lists of the best where the model has them.
-  void bindLogits(uint32_t rows, runtime::Bindings& bindings) const;
-  /// Of a row of the entry that ran last; empty where the model has none.
+  void bindLogits(uint32_t rows, runtime::Bindings& bindings);
+  /// Rows of the last bindLogits; 0: there was none.
+  uint32_t logitRows() const { return logitRows_; }
+  /// Of a row below logitRows(); empty where the model has none.
   TopList top(uint32_t row) const;
 
  private:
@@ -50,6 +52,7 @@ class StepIo {
   std::shared_ptr<Model> model_;
   runtime::BufferId buffer_{};
   bool hasBuffer_ = false;
+  uint32_t logitRows_ = 0;
   std::span<std::byte> bytes_;
   std::array<uint64_t, blob::kSymbolKinds> offset_{};
 };

@@ -21,7 +21,8 @@ Status checkPrompt(std::span<const int32_t> ids, uint32_t past, const ModelLimit
   if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
   const uint32_t limit = limits.maxPromptTokens;
   if (ids.size() > limit || past > limit - ids.size()) {
-    return outOfRange(concat("the prompt has ", past + ids.size(), " tokens, the limit is ", limit,
+    const std::string before = past == 0 ? "" : concat(" (", past, " of them in the cache)");
+    return outOfRange(concat("the prompt has ", past + ids.size(), " tokens", before, ", the limit is ", limit,
                              " (max_prompt_len): shorten it or compile with a larger --max-prompt-len"));
   }
   return checkIds(ids, limits.vocab);

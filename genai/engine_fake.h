@@ -27,7 +27,7 @@ class EngineFake : public TextEngine {
   uint32_t cachedTokens() const override { return cachedTokens_; }
 
   Result<std::span<const float>> prefill(std::span<const int32_t> ids) override {
-    if (ids.empty()) return invalidArgument("prompt has no tokens");
+    if (ids.empty()) return invalidArgument("the prompt has no tokens: give at least one");
     if (ids.size() > limits_.maxPromptTokens) {
       return outOfRange("prompt has " + std::to_string(ids.size()) + " tokens, the limit is " +
                         std::to_string(limits_.maxPromptTokens));

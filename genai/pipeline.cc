@@ -54,7 +54,7 @@ class Generation {
  private:
   /// How many tokens may be produced: the last one takes no row.
   Status checkBudget(std::span<const int32_t> promptIds) {
-    if (promptIds.empty()) return invalidArgument("prompt has no tokens");
+    if (promptIds.empty()) return invalidArgument("the prompt has no tokens: give at least one");
     const EngineLimits limits = engine_.limits();
     for (const int32_t id : options_.endIds) {
       if (id < 0 || static_cast<uint32_t>(id) >= limits.vocab) {

@@ -66,7 +66,7 @@ struct GenerateCallbacks {
 };
 
 /// Generates from `promptIds`; `tokenizer` may be null: ids only. With n prompt tokens at most T - n + 1 tokens are
-/// produced, since the last needs no row. Fails, before any work, with invalid_argument: "prompt has no tokens", a bad
+/// produced, since the last needs no row. Fails, before any work, with invalid_argument: a prompt without tokens, a bad
 /// sampler option, an end id outside the vocabulary; with the engine's errors; with cancelled when a callback says so.
 Result<GenerateResult> generate(TextEngine& engine, const Tokenizer* tokenizer, std::span<const int32_t> promptIds,
                                 const GenerateOptions& options = {}, const GenerateCallbacks& callbacks = {});

@@ -63,6 +63,20 @@ TEST_F(PipelineTest, stopsAtTheEndToken) {
   EXPECT_EQ(engine.tokens().size(), 3 + script.size() - 1);
 }
 
+/// Names another token than its logits do.
+class InsistingEngine : public EngineFake {
+ public:
+  using EngineFake::EngineFake;
+  int32_t bestToken() const override { return 7; }
+};
+
+TEST_F(PipelineTest, theBestTokenIsTheOneThatTheEngineNames) {
+  InsistingEngine engine(kLimits, [](std::span<const int32_t>) { return 3; });
+  const auto result = generate(engine, nullptr, prompt(2), {.maxTokens = 2}, {});
+  ASSERT_TRUE(result.isOk()) << result.status().toString();
+  EXPECT_THAT(result->tokens, ElementsAre(7, 7));
+}
+
 TEST_F(PipelineTest, endTokenFirstGivesEmptyText) {
   EngineFake engine = scripted({}, 2);
   auto result = generate(engine, &tokenizer, prompt(2));
@@ -137,7 +151,7 @@ TEST_F(PipelineTest, refusesBeforeAnyWork) {
     EXPECT_FALSE(result.isOk());
     return result.status().message();
   };
-  EXPECT_EQ(message(0, {}), "prompt has no tokens");
+  EXPECT_EQ(message(0, {}), "the prompt has no tokens: give at least one");
   EXPECT_THAT(message(257, {}), HasSubstr("257"));
   EXPECT_THAT(message(400, {}), HasSubstr("400"));
   EXPECT_THAT(message(1, {.sampler = {.temperature = -1}}), HasSubstr("temperature"));

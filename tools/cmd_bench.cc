@@ -173,9 +173,9 @@ Status bench(BenchOptions options) {
                 counted(rate.sessions, "session").c_str(), rate.tokensPerSecond, rate.tokensPerSecond / decodeRate,
                 rate.bytesPerSecond * 1e-9);
   }
-  std::printf("load %.1f ms; weights %.1f MB; cache %.1f MB (%s) and scratch %.1f MB\n", open.loadMs,
+  std::printf("load %.1f ms; weights %.1f MB; cache of a session %.1f MB (%s) and scratch %.1f MB\n", open.loadMs,
               static_cast<double>(blob.header().weightsBytes) * 1e-6, static_cast<double>(blob.header().kvBytes) * 1e-6,
-              kvType.c_str(), static_cast<double>(blob.header().scratchBytes) * 1e-6);
+              kvType.c_str(), static_cast<double>(open.model->memoryBytes() - blob.header().kvBytes) * 1e-6);
   return Status::ok();
 }
 

@@ -120,7 +120,7 @@ std::vector<int32_t> endIdsOfCard(const blob::Blob& blob) {
 /// Shows the plan of what the session has not cached of the prompt. One that has no plan is refused later, by the limit
 /// that it breaks.
 Status explainPrompt(engine::Session& session, std::span<const int32_t> ids) {
-  if (ids.empty()) return Status::ok();
+  if (ids.empty() || ids.size() > session.model().limits().maxPromptTokens) return Status::ok();  // refused by the run
   const auto exact = session.ids().first(session.exactTokens());
   const auto matched = ids.first(ids.size() - 1);
   const auto cached = std::ranges::mismatch(matched, exact).in1 - matched.begin();
@@ -209,7 +209,8 @@ Status run(const RunOptions& options) {
   if (ids.empty()) {
     FIRN_ASSIGN_OR_RETURN(ids, promptIds(options, open.model->limits(), reader));
   }
-  const bool usesLoaded = loadedRows > 0 && session->ids().front() == ids.front();
+  // The last token of a prompt is computed in any case, and rows that a shift has moved stand for no prompt.
+  const bool usesLoaded = session->exactTokens() > 0 && ids.size() > 1 && session->ids().front() == ids.front();
   const auto result = generateText(options, *session, reader, ids);
   if (!result) {
     if (std::cout || result.status().code() != Code::kCancelled) {

@@ -70,7 +70,12 @@ void catchInterrupts() {
   struct sigaction action{};
   action.sa_handler = onSignal;
   sigemptyset(&action.sa_mask);
-  for (const int signal : kInterrupts) sigaction(signal, &action, nullptr);
+  for (const int signal : kInterrupts) {
+    // What the parent had ignored stays so: nohup, and jobs that a script puts into the background.
+    struct sigaction inherited{};
+    if (sigaction(signal, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN) continue;
+    sigaction(signal, &action, nullptr);
+  }
   // A file above the process's size limit is then a failed write, with a message and a clean folder.
   std::signal(SIGXFSZ, SIG_IGN);
 }

@@ -12,6 +12,7 @@
 #include "blob/kv_part.h"
 #include "blob/names.h"
 #include "compiler/driver.h"
+#include "compiler/ladders.h"
 #include "tools/command.h"
 #include "tools/file_kind.h"
 #include "tools/mapping_fault.h"
@@ -56,7 +57,7 @@ void describe(CLI::App& app, Request& request) {
          "Element type of the KV cache: " + firn::blob::kvTypeNames() +
              " (default: f16, with the reference device f32)")
       ->check(firn::tools::kvTypeCheck());
-  const NumberRange sizes = {1, UINT32_MAX};  // the driver knows the limits, and says them
+  const NumberRange sizes = {1, firn::compiler::kMaxTokens};
   addNumber(app, "--max-prompt-len", options.maxPromptTokens,
             "Longest prompt in tokens, rounded up to 64 (default: 1024)", sizes);
   addNumber(app, "--min-response-len", options.minResponseTokens,
@@ -90,13 +91,13 @@ firn::Status printJson(const Request& request, const CompileReport& report) {
     FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
     json["device"] = firn::blob::targetNames(blob.targets());
     json["placement"] = firn::tools::placementJson(blob);
+    json["scratch_bytes"] = written->scratchBytes * blob.targets().size();
     json.update({{"output", request.options.outputPath},
                  {"entries", written->entries},
                  {"bodies", written->bodies},
                  {"tasks", written->tasks},
                  {"kv_type", firn::dtypeInfo(written->kvType)->name},
                  {"kv_bytes", written->kvBytes},
-                 {"scratch_bytes", written->scratchBytes},
                  {"weights_bytes", written->weightsBytes},
                  {"blob_bytes", written->blobBytes}});
   }
@@ -105,8 +106,10 @@ firn::Status printJson(const Request& request, const CompileReport& report) {
   return firn::Status::ok();
 }
 
-void printSummary(const Request& request, const CompileReport& report) {
+firn::Status printSummary(const Request& request, const CompileReport& report) {
   constexpr double kMegabyte = 1e6;
+  FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
+  const uint64_t scratch = report.written->scratchBytes * blob.targets().size();  // each device has its own
   const BlobReport& written = *report.written;
   std::fprintf(stderr,
                "%s: %.1f MB (weights %.1f MB), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
@@ -116,8 +119,8 @@ void printSummary(const Request& request, const CompileReport& report) {
                static_cast<double>(written.weightsBytes) / kMegabyte, static_cast<unsigned long long>(written.entries),
                static_cast<unsigned long long>(written.bodies), report.maxPromptTokens, report.minResponseTokens,
                report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(written.kvBytes) / kMegabyte,
-               std::string(firn::dtypeInfo(written.kvType)->name).c_str(),
-               static_cast<double>(written.scratchBytes) / kMegabyte);
+               std::string(firn::dtypeInfo(written.kvType)->name).c_str(), static_cast<double>(scratch) / kMegabyte);
+  return firn::Status::ok();
 }
 
 firn::Status compileWithProgress(Request& request, CompileReport& report) {
@@ -169,7 +172,7 @@ int runCompile(int argc, char** argv) {
   if (request.json) {
     status = printJson(request, report);
   } else if (!request.quiet && report.written) {
-    printSummary(request, report);
+    status = printSummary(request, report);
   }
   std::cout.flush();
   if (!status.isOk()) return fail(status);

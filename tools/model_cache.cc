@@ -1,15 +1,19 @@
 #include "tools/model_cache.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include <sys/stat.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/concat.h"
 #include "base/cpus.h"
 #include "base/file_state.h"
 #include "base/hash.h"
@@ -174,8 +178,13 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
     return CachedBlob{path, false};
   }
   if (check) FIRN_RETURN_IF_ERROR(check());
+  constexpr std::string_view kElsewhere =
+      ". Make it writable, set XDG_CACHE_HOME to another folder, or use firn compile MODEL -o FILE and run FILE";
   fs::create_directories(folder, error);
-  if (error) return ioError("cannot make the cache folder " + folder + ": " + error.message());
+  if (error) return ioError(concat("cannot make the cache folder ", folder, ": ", error.message(), kElsewhere));
+  if (access(folder.c_str(), W_OK) != 0) {
+    return ioError(concat("cannot write into the cache folder ", folder, ": ", std::strerror(errno), kElsewhere));
+  }
   // What else has the blob's name, as a folder or a link to nothing, is in its place.
   fs::remove(path, error);
   if (error) return ioError("cannot remove " + path + ", where the compiled model belongs: " + error.message());

@@ -299,9 +299,13 @@ LogicalResult TopKOp::verify() {
     if (mlir::failed(expectShape(*this, "graph.top_k_c1", result, {rowsOf(getInput()), best}))) return mlir::failure();
   }
   const int64_t columns = columnsOf(getInput());
-  if (best >= 1 && (mlir::ShapedType::isDynamic(columns) || best <= columns)) return mlir::success();
-  return violates(*this, "graph.top_k_c2")
-         << "found lists of " << best << ", expected 1 to " << columns << ", the columns of the input";
+  const bool hasColumns = !mlir::ShapedType::isDynamic(columns);
+  if (best >= 1 && (!hasColumns || best <= columns)) return mlir::success();
+  auto diagnostic = violates(*this, "graph.top_k_c2") << "found lists of ";
+  if (mlir::ShapedType::isDynamic(best)) return diagnostic << "? tokens, expected a number of them";
+  diagnostic << best << ", expected ";
+  if (!hasColumns) return diagnostic << "1 or more";
+  return diagnostic << "1 to " << columns << ", the columns of the input";
 }
 
 LogicalResult SliceOp::verify() {

@@ -126,6 +126,14 @@ void cloneHead(FuncOp model, int64_t rows, const Sizes& sizes, mlir::OpBuilder& 
   updateFunctionType(func);
 }
 
+/// Columns of what @model gives back first; 0 where that is no matrix, which freeze_c3 refuses.
+int64_t vocabularyOf(FuncOp model) {
+  mlir::Operation* terminator = model.getBody().front().getTerminator();
+  if (terminator->getNumOperands() == 0) return 0;
+  auto logits = llvm::dyn_cast<RankedTensorType>(terminator->getOperand(0).getType());
+  return logits && logits.getRank() == 2 ? logits.getDimSize(1) : 0;
+}
+
 bool isLadder(llvm::ArrayRef<int64_t> values, int64_t limit) {
   int64_t previous = 0;
   for (int64_t value : values) {
@@ -161,14 +169,16 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
     }
     // A tensor of 2^31 rows has no i32 row number.
     if (kvRows_ < 1 || kvRows_ > INT32_MAX || !isLadder(chunks_, kvRows_) || !isLadder(contexts_, kvRows_) ||
-        !isLadder(headRows_, INT32_MAX) || !isBatchLadder() ||
+        !isLadder(headRows_, INT32_MAX) || !isBatchLadder() || topTokens_ < 0 || topTokens_ > vocabularyOf(model) ||
         llvm::ArrayRef<int64_t>(chunks_).back() > llvm::ArrayRef<int64_t>(contexts_).back()) {
       getOperation().emitError() << "graph.freeze_c2: found chunks [" << llvm::ArrayRef<int64_t>(chunks_)
                                  << "], contexts [" << llvm::ArrayRef<int64_t>(contexts_) << "], head rows ["
                                  << llvm::ArrayRef<int64_t>(headRows_) << "], batches ["
-                                 << llvm::ArrayRef<int64_t>(batches_) << "], kv rows " << kvRows_.getValue()
-                                 << ", expected ascending ladders from 1 up to the kv rows, and a context for each "
-                                    "chunk";
+                                 << llvm::ArrayRef<int64_t>(batches_) << "], kv rows " << kvRows_.getValue() << ", top "
+                                 << topTokens_.getValue()
+                                 << ", expected ascending ladders from 1 up to the kv rows, a context for each chunk, "
+                                    "and top from 0 to the "
+                                 << vocabularyOf(model) << " tokens of the vocabulary";
       return signalPassFailure();
     }
     if (!hiddenBehindLogits(model)) {

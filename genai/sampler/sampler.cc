@@ -57,7 +57,8 @@ Result<Sampler> Sampler::make(const SamplerOptions& options) {
 }
 
 Result<int32_t> Sampler::sample(std::span<const float> logits, int32_t best) {
-  if (best < 0) {
+  const bool isTold = best >= 0 && static_cast<size_t>(best) < logits.size();
+  if (!isTold || std::isnan(logits[static_cast<size_t>(best)])) {
     FIRN_ASSIGN_OR_RETURN(best, argmax(logits));
   }
   const float most = logits[static_cast<size_t>(best)];

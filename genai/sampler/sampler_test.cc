@@ -40,13 +40,27 @@ TEST(SamplerTest, theBestTokenMayBeGiven) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(*told.sample(logits, 2), *searching.sample(logits));
 }
 
+// A list that a device made of nothing must not pass for an answer.
+TEST(SamplerTest, whatCannotBeTheBestTokenIsSearched) {
+  const float logits[] = {1, kNan, 3, 2};
+  const float nothing[] = {kNan, kNan};
+  for (const float temperature : {0.0F, 1.0F}) {
+    Sampler sampler = *Sampler::make({.temperature = temperature, .seed = 1});
+    for (const int32_t told : {-1, 1, 4, INT32_MAX}) {
+      const int32_t id = *sampler.sample(logits, told);
+      EXPECT_TRUE(temperature == 0 ? id == 2 : id != 1) << id;
+    }
+    EXPECT_FALSE(sampler.sample(nothing, 0));
+  }
+}
+
 TEST(SamplerTest, greedyWhateverTheSeed) {
   const float logits[] = {0, 2, 2, 1.9999F};
   for (const float t : {0.0F, -0.0F, 1e-9F}) {
     for (const uint64_t seed : {0ULL, 1ULL, ~0ULL}) {
       Sampler sampler = *Sampler::make({.temperature = t, .seed = seed});
       for (int i = 0; i < 20; ++i) EXPECT_EQ(*sampler.sample(logits), 1);
-      EXPECT_EQ(*sampler.sample(logits, 1), 1) << "as the caller said";
+      EXPECT_EQ(*sampler.sample(logits, 2), 2) << "as the caller said";
     }
   }
 }

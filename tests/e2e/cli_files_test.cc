@@ -72,6 +72,39 @@ TEST_F(CliFilesTest, WeightsThatAreNoNumbersAreNamedAsTheCause) {
   }
 }
 
+TEST_F(CliFilesTest, ASessionIsSuspectedOnlyForRowsThatWereUsed) {
+  constexpr size_t kVocab = 512;
+  constexpr size_t kSpoilt = 7;  // a token whose embedding is NaN
+  const std::string model = copyOfModel();
+  std::string bytes = readFile(model);
+  {
+    const import::GgufFile file = need(import::GgufFile::open(model));
+    const import::GgufTensor& table = *file.findTensor("token_embd.weight");
+    const auto* start = file.shards().front().metadata.data();
+    const size_t rowBytes = table.bytes.size() / kVocab;
+    bytes.replace(static_cast<size_t>(table.bytes.data() - start) + kSpoilt * rowBytes, rowBytes, rowBytes, '\xFF');
+  }
+  writeFile(model, bytes);
+  const std::string blob = folder.file("x.firn");
+  ASSERT_EQ(folder.run("firn", {"compile", model, "-o", blob}).exitCode, 0);
+  const std::string session = folder.file("session");
+  const auto run = [&](const std::vector<std::string>& prompt) {
+    std::vector<std::string> arguments = {"run", blob, "--max-tokens", "1", "--prompt-cache", session};
+    arguments.insert(arguments.end(), prompt.begin(), prompt.end());
+    return folder.run("firn", arguments);
+  };
+  ASSERT_EQ(run({"--prompt-ids", "1,2,3"}).exitCode, 0);
+  for (const auto& [ids, isSuspect] : {std::pair("1,7", true), {"7,8", false}, {"7", false}}) {
+    const auto result = run({"--prompt-ids", ids});
+    EXPECT_EQ(result.exitCode, 1) << ids;
+    EXPECT_THAT(result.err, HasSubstr("are NaN")) << ids;
+    EXPECT_EQ(result.err.find("prompt's beginning are no numbers") != std::string::npos, isSuspect) << result.err;
+  }
+  const auto nothing = run({""});
+  EXPECT_EQ(nothing.exitCode, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("no tokens"));
+}
+
 TEST_F(CliFilesTest, AnOutputNeverReplacesAnInput) {
   const std::string model = copyOfModel();
   const std::string ids = folder.file("ids.json");

@@ -108,6 +108,19 @@ TEST_F(CliInterruptsTest, AnInterruptedAnswerEndsItsLine) {
   }
 }
 
+TEST_F(CliInterruptsTest, WhatTheParentIgnoresIsIgnored) {
+  const std::string blob = folder.file("model.firn");
+  ASSERT_EQ(folder.run("firn", {"compile", kModel, "-o", blob, "--max-prompt-len", "64"}).exitCode, 0);
+  const std::string answer = programPath("firn") + " run " + blob + " hello --ignore-eos --context-shift";
+  const pid_t process = folder.start("sh", {"-c", "trap '' INT TERM HUP; exec " + answer});
+  folder.waitUntil(process, [this] { return !folder.outputSoFar().empty(); });
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ASSERT_EQ(kill(process, signal), 0);
+  const size_t before = folder.outputSoFar().size();
+  folder.waitUntil(process, [&] { return folder.outputSoFar().size() > before + 100; });
+  ASSERT_EQ(kill(process, SIGKILL), 0);
+  EXPECT_EQ(folder.finish(process).exitCode, 128 + SIGKILL);
+}
+
 TEST_F(CliInterruptsTest, AnInterruptedAnswerIsSavedUpToItsLastStep) {
   const std::string cache = folder.file("session");
   const pid_t process = startEndlessRun({"--prompt-cache", cache});

@@ -52,6 +52,8 @@ pid_t ProgramFolder::start(const std::string& program, const std::vector<std::st
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+  // A test program in the background may have inherited that they are ignored.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
   execvp(argv[0], argv.data());
   _exit(127);
 }

@@ -75,9 +75,9 @@
 // TOP: graph.top_k {{.*}} -> (tensor<2x8xf32>, tensor<2x8xi32>)
 // TOP-LABEL: graph.func @head.4(%hidden: tensor<4x64xf32>) -> (tensor<4x256xf32>, tensor<4x8xf32>, tensor<4x8xi32>)
 // TOP: graph.top_k
-// TOO-MANY: graph.top_k_c2: found lists of 257, expected 1 to 256, the columns of the input
+// TOO-MANY: graph.freeze_c2: found {{.*}} top 257, expected {{.*}} top from 0 to the 256 tokens of the vocabulary
 
-// TOO-LONG: graph.freeze_c2: found chunks [16], contexts [64], head rows [1], batches [], kv rows 32, expected ascending ladders
+// TOO-LONG: graph.freeze_c2: found chunks [16], contexts [64], head rows [1], batches [], kv rows 32, top 0, expected ascending ladders
 // ORDER: graph.freeze_c2: found chunks [64, 16]
 // UNCOVERED: graph.freeze_c2: found chunks [64], contexts [32]
 // EMPTY: graph.freeze_c2: found chunks []

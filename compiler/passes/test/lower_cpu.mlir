@@ -5,7 +5,7 @@
 // RUN: grep -c 'task.stream' %t.mlir | FileCheck %s --check-prefix=STREAMS
 // RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --graph-place --task-lower='lanes=3 other-planes=2' | FileCheck %s --check-prefix=THREE
 // RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1 top=8' --graph-fold --graph-place --task-lower | FileCheck %s --check-prefix=ONE-LANE
-// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1 top=8' --graph-fold | sed 's/graph.top_k %4 : (tensor<1x256xf32>)/graph.top_k %3 : (tensor<1x64xf32>)/' | firn-opt --graph-place 2>&1 | FileCheck %s --check-prefix=TOP-OF-WHAT
+// RUN: firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1 top=8' --graph-fold | sed 's/graph.top_k %4 : (tensor<1x256xf32>)/graph.top_k %3 : (tensor<1x64xf32>)/' | not firn-opt --graph-place 2>&1 | FileCheck %s --check-prefix=TOP-OF-WHAT
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --graph-place --task-lower='max-prompt=64 min-response=64' 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not firn-opt %S/Inputs/tiny_llama.mlir --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --task-lower 2>&1 | FileCheck %s --check-prefix=PLACED
 // RUN: sed 's/graph.mul \(.s1\), \(.u1\)/graph.mul \2, \1/' %S/Inputs/tiny_llama.mlir | firn-opt --graph-stateless --graph-freeze='chunks=16 contexts=64 kv-rows=64 head-rows=1' --graph-fold --graph-place=target=reference | sed 's/graph.device = "reference"/graph.device = "cpu"/' | not firn-opt --task-lower 2>&1 | FileCheck %s --check-prefix=RULE
@@ -83,7 +83,7 @@
 // ONE-LANE-LABEL: task.body @generate.1.output
 // ONE-LANE: "cpu.top_k" {{.*}}<symbol "top_logits" + 0 : f32 [1, 8]{{.*}}<symbol "top_ids" + 0 : i32 [1, 8]
 // ONE-LANE-NOT: "cpu.top_k_merge"
-// TOP-OF-WHAT: graph.place_c2: target cpu cannot run graph.top_k outside the layers: it has top_k only of the logits of a head; it runs on reference
+// TOP-OF-WHAT: graph.place_c2: target cpu cannot run graph.top_k outside the layers (@generate.64): it has top_k only of the logits of a head; targets that can: none
 
 // ROWS: task.lower_c2: the caches have 64 rows, expected max-prompt + min-response = 64 + 64
 // PLACED: task.lower_c1: is on no device, expected one of: cpu, reference

@@ -7,6 +7,7 @@
 #include "compiler/target/cpu/linear.h"
 #include "compiler/target/cpu/residual.h"
 #include "compiler/target/cpu/top_k.h"
+#include "compiler/target/top_k_rule.h"
 
 namespace firn::target {
 namespace {
@@ -177,7 +178,7 @@ const Target& cpuTarget() {
               {"graph.scale", {lowerScale, whyNoScale}},
               {"graph.mul", {lowerMul, whyNoMul}},
               {"graph.add", {lowerCpuAdd}},
-              {"graph.top_k", {lowerCpuTopK, whyNoCpuTopK}},
+              {"graph.top_k", {lowerCpuTopK, whyNoTopK}},
           },
   };
   return target;

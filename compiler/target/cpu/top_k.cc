@@ -34,9 +34,4 @@ mlir::LogicalResult lowerCpuTopK(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
-std::string whyNoCpuTopK(mlir::Operation* op) {
-  const bool isOfLogits = llvm::cast<graph::TopKOp>(op).getInput().getDefiningOp<graph::HeadOp>() != nullptr;
-  return isOfLogits ? "" : "it has top_k only of the logits of a head";
-}
-
 }  // namespace firn::target

@@ -1,15 +1,11 @@
 // The best logits on the cpu target.
 #pragma once
 
-#include <string>
-
 #include "compiler/target/body_lowering.h"
 
 namespace firn::target {
 
 /// graph.top_k: every lane lists the best of the logits that it made itself, one lane merges the lists.
 mlir::LogicalResult lowerCpuTopK(BodyLowering& body, mlir::Operation* op);
-/// Why it cannot run this one; empty: it can.
-std::string whyNoCpuTopK(mlir::Operation* op);
 
 }  // namespace firn::target

@@ -1,6 +1,7 @@
 #include "compiler/target/reference/reference_target.h"
 
 #include "compiler/target/key_bias.h"
+#include "compiler/target/top_k_rule.h"
 
 namespace firn::target {
 namespace {
@@ -320,7 +321,7 @@ const Target& referenceTarget() {
               {"graph.softcap", {lowerSoftcap}},
               {"graph.slice", {lowerSlice}},
               {"graph.concat", {lowerConcat}},
-              {"graph.top_k", {lowerTopK}},
+              {"graph.top_k", {lowerTopK, whyNoTopK}},
           },
   };
   return target;
