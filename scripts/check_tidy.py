@@ -1,10 +1,13 @@
 """clang-tidy over the source files that a build folder compiles, except those that passed before and have not changed.
 
-usage: check_tidy.py BUILD_FOLDER FILE...
+usage: check_tidy.py BUILD_FOLDER [--without=CHECKS] FILE...
 
-A pass is remembered in BUILD_FOLDER/tidy-cache.json: the non-system headers that the compiler found for the file, and a hash of
-clang-tidy's version, .clang-tidy, the compile command, and the bytes of the file and of those headers. A file is skipped only
-while all of that is the same; without the cache, or with one that cannot be read, every file is checked.
+CHECKS are globs with commas between them, of checks of .clang-tidy that do not run.
+
+A pass is remembered in BUILD_FOLDER/tidy-cache.json, one without CHECKS in tidy-cache-part.json: the non-system headers that the
+compiler found for the file, and a hash of clang-tidy's version, .clang-tidy, CHECKS, the compile command, and the bytes of the file
+and of those headers. A file is skipped only while all of that is the same; without the cache, or with one that cannot be read, every
+file is checked.
 """
 import concurrent.futures
 import hashlib
@@ -64,14 +67,18 @@ def headers_of(entry):
     return sorted(os.path.relpath(os.path.join(entry["directory"], word)) for word in words)
 
 
-def check(source, commands, folder):
+def check(source, commands, folder, without):
     """(passed, what clang-tidy said, headers)."""
     headers = sorted({header for entry in commands for header in headers_of(entry)})
-    run = subprocess.run([TIDY, "--quiet", "-p", folder, source], capture_output=True, text=True)
+    fewer = ["--checks=" + ",".join("-" + glob for glob in without)] if without else []
+    run = subprocess.run([TIDY, "--quiet", *fewer, "-p", folder, source], capture_output=True, text=True)
     return run.returncode == 0, run.stdout + (run.stderr if run.returncode != 0 else ""), headers
 
 
 def main():
+    without = []
+    if len(sys.argv) > 2 and sys.argv[2].startswith("--without="):
+        without = sys.argv.pop(2).removeprefix("--without=").split(",")
     if len(sys.argv) < 2 or any(argument.startswith("-") for argument in sys.argv[1:]):
         print(__doc__.strip())
         sys.exit(0 if sys.argv[1:] == ["--help"] else 2)
@@ -80,14 +87,15 @@ def main():
     for entry in json.loads(pathlib.Path(folder, "compile_commands.json").read_text()):
         commands.setdefault(os.path.relpath(entry["file"]), []).append(entry)
     version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
-    cache = Cache(pathlib.Path(folder, "tidy-cache.json"), [version, pathlib.Path(".clang-tidy").read_text()])
+    name = "tidy-cache-part.json" if without else "tidy-cache.json"
+    cache = Cache(pathlib.Path(folder, name), [version, pathlib.Path(".clang-tidy").read_text(), without])
     sources = [s for s in sources if s in commands]  # only what the preset compiles can be checked
     texts = {s: sorted(entry["command"] for entry in commands[s]) for s in sources}
     stale = [s for s in sources if not cache.has(s, texts[s])]
     print(f"check: clang-tidy ({len(stale)} of {len(sources)} files; the others have passed)", flush=True)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = {pool.submit(check, s, commands[s], folder): s for s in stale}
+        runs = {pool.submit(check, s, commands[s], folder, without): s for s in stale}
         try:
             for run in concurrent.futures.as_completed(runs):
                 passed, said, headers = run.result()

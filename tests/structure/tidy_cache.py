@@ -16,7 +16,7 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        settings = "Checks: '-*,readability-identifier-naming'\nWarningsAsErrors: '*'\nHeaderFilterRegex: '.*'\nCheckOptions:\n  readability-identifier-naming.VariableCase: camelBack\n"
+        settings = "Checks: '-*,readability-identifier-naming,misc-unused-alias-decls'\nWarningsAsErrors: '*'\nHeaderFilterRegex: '.*'\nCheckOptions:\n  readability-identifier-naming.VariableCase: camelBack\n"
 
         def write(file, text):
             (folder / file).write_text(text)
@@ -25,8 +25,9 @@ def main():
             write("compile_commands.json", json.dumps([
                 {"directory": name, "file": f"{name}/{f}.cc", "command": f"clang++-19 {flags} -o {f}.o -c {name}/{f}.cc"} for f in "ab"]))
 
-        def expect(what, checked, passes):
-            run = subprocess.run([sys.executable, SCRIPT, ".", "a.cc", "b.cc", "not_compiled.cc"], cwd=name, capture_output=True, text=True)
+        def expect(what, checked, passes, options=()):
+            command = [sys.executable, SCRIPT, ".", *options, "a.cc", "b.cc", "not_compiled.cc"]
+            run = subprocess.run(command, cwd=name, capture_output=True, text=True)
             if f"({checked} of 2 files" not in run.stdout or (run.returncode == 0) != passes:
                 failures.append(f"{what}: expected {checked} checked, passes {passes}; exit code {run.returncode}, {run.stdout}{run.stderr}")
 
@@ -39,6 +40,9 @@ def main():
         expect("cold", 2, True)
         expect("nothing changed", 0, True)
         write("b.cc", "int b_value = 1;\n")
+        expect("without what fails", 2, True, ["--without=readability-*,performance-*"])
+        expect("a pass of fewer checks is none of all", 1, False)
+        expect("it is one of as few", 0, True, ["--without=readability-*,performance-*"])
         expect("a file that fails", 1, False)
         expect("a failure is not remembered", 1, False)
         write("b.cc", "int bValue = 1;\n")
