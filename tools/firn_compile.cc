@@ -49,9 +49,7 @@ void describe(CLI::App& app, Request& request) {
       ->capture_default_str();
   app.add_option("--prefill-device", options.prefillTarget, "Device that runs the prompt (default: --device)");
   app.add_option("--decode-device", options.decodeTarget, "Device that runs everything else (default: --device)");
-  app.add_option("--place", options.places,
-                 "Devices of single layers and of the head: entries such as layers[0:4]=reference,head=cpu with commas "
-                 "between them. layers[FIRST:END] ends before layer END; either number may be left out");
+  app.add_option("--place", options.places, firn::tools::kPlaceHelp);
   app.add_option_function<std::string>(
          "--kv-type", [&options](const std::string& name) { options.kvType = firn::blob::kvTypeFromName(name); },
          "Element type of the KV cache: " + firn::blob::kvTypeNames() +
@@ -79,6 +77,11 @@ void describe(CLI::App& app, Request& request) {
   app.add_flag("--quiet", request.quiet, "Print nothing but errors, notes and, on a terminal, the progress bar");
 }
 
+/// Of all devices of the blob: each has its own.
+uint64_t scratchBytes(const BlobReport& written, const firn::blob::Blob& blob) {
+  return written.scratchBytes * blob.targets().size();
+}
+
 firn::Status printJson(const Request& request, const CompileReport& report) {
   nlohmann::ordered_json json = {{"threads", report.lanes},
                                  {"max_prompt_tokens", report.maxPromptTokens},
@@ -91,7 +94,7 @@ firn::Status printJson(const Request& request, const CompileReport& report) {
     FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
     json["device"] = firn::blob::targetNames(blob.targets());
     json["placement"] = firn::tools::placementJson(blob);
-    json["scratch_bytes"] = written->scratchBytes * blob.targets().size();
+    json["scratch_bytes"] = scratchBytes(*written, blob);
     json.update({{"output", request.options.outputPath},
                  {"entries", written->entries},
                  {"bodies", written->bodies},
@@ -109,7 +112,6 @@ firn::Status printJson(const Request& request, const CompileReport& report) {
 firn::Status printSummary(const Request& request, const CompileReport& report) {
   constexpr double kMegabyte = 1e6;
   FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
-  const uint64_t scratch = report.written->scratchBytes * blob.targets().size();  // each device has its own
   const BlobReport& written = *report.written;
   std::fprintf(stderr,
                "%s: %.1f MB (weights %.1f MB), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
@@ -119,7 +121,8 @@ firn::Status printSummary(const Request& request, const CompileReport& report) {
                static_cast<double>(written.weightsBytes) / kMegabyte, static_cast<unsigned long long>(written.entries),
                static_cast<unsigned long long>(written.bodies), report.maxPromptTokens, report.minResponseTokens,
                report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(written.kvBytes) / kMegabyte,
-               std::string(firn::dtypeInfo(written.kvType)->name).c_str(), static_cast<double>(scratch) / kMegabyte);
+               std::string(firn::dtypeInfo(written.kvType)->name).c_str(),
+               static_cast<double>(scratchBytes(written, blob)) / kMegabyte);
   return firn::Status::ok();
 }
 

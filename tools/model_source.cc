@@ -83,19 +83,15 @@ void ModelChoice::addTo(CLI::App& command) {
       ->check(deviceCheck());
   command.add_option("--decode-device", compile.decodeDevice, "Device that runs everything else (for a GGUF)")
       ->check(deviceCheck());
-  command.add_option(
-      "--place", compile.place,
-      "Devices of single layers and of the head: entries such as layers[0:4]=reference,head=cpu with commas "
-      "between them. layers[FIRST:END] ends before layer END; either number may be left out (for a GGUF)");
-  constexpr int64_t kMaxRows = 1 << 20;  // as firn-compile
+  command.add_option("--place", compile.place, std::string(kPlaceHelp) + " (for a GGUF)");
+  const NumberRange rows = {1, compiler::kMaxTokens};  // as firn-compile
   addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, blob::kMaxLanes});
   addNumberList(command, "--prefill-chunks", compile.prefillChunks,
                 "Chunk sizes of the prompt: among those of a blob; of a GGUF as firn compile takes them (default: all)",
-                {1, kMaxRows});
-  addNumberList(command, "--contexts", compile.contexts, "Context sizes: the same", {1, kMaxRows});
-  addNumber(command, "--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)", {1, kMaxRows});
-  addNumber(command, "--min-response-len", compile.minResponseLen, "Room for the answer in tokens (for a GGUF)",
-            {1, kMaxRows});
+                rows);
+  addNumberList(command, "--contexts", compile.contexts, "Context sizes: the same", rows);
+  addNumber(command, "--max-prompt-len", compile.maxPromptLen, "Longest prompt in tokens (for a GGUF)", rows);
+  addNumber(command, "--min-response-len", compile.minResponseLen, "Room for the answer in tokens (for a GGUF)", rows);
   command
       .add_option("--kv-type", compile.kvType,
                   "Element type of the KV cache: " + blob::kvTypeNames() + " (default: a blob's own, f16 on cpu)")

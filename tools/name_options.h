@@ -22,6 +22,11 @@ CLI::Validator nameCheck(FromName fromName, std::string names) {
       "");
 }
 
+inline constexpr const char* kPlaceHelp =
+    "Devices of single layers and of the head: entries such as layers[0:4]=reference,head=cpu with commas between "
+    "them. "
+    "layers[FIRST:END] ends before layer END; either number may be left out";
+
 inline CLI::Validator deviceCheck() { return nameCheck(blob::targetFromName, blob::targetNames()); }
 inline CLI::Validator kvTypeCheck() { return nameCheck(blob::kvTypeFromName, blob::kvTypeNames()); }
 
