@@ -19,6 +19,7 @@ namespace firn::tools {
 namespace {
 
 std::atomic<const char*> gProgram{""};
+std::atomic<bool> gFaulted{false};
 
 void say(std::string_view text) {
   std::array<char, 256> clean;
@@ -80,6 +81,8 @@ bool anyMapping(const Visit& visit) {
 }
 
 void onFault(int signal, siginfo_t* info, void* /*context*/) {
+  // All lanes may fault in one moment: the first one speaks, and ends the process.
+  while (gFaulted.exchange(true)) pause();
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   const auto report = [address](std::string_view line) {
     const std::string_view path = pathOf(line, address);

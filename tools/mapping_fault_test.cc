@@ -1,9 +1,11 @@
 #include "tools/mapping_fault.h"
 
+#include <barrier>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +50,29 @@ TEST_F(MappingFaultTest, NamesTheFileThatWasCutShort) {
 TEST_F(MappingFaultTest, OnAnyThread) {
   EXPECT_EXIT(std::thread([&] { touchLostByte(); }).join(), testing::ExitedWithCode(1),
               testing::HasSubstr("lost bytes while it was in use"));
+}
+
+TEST_F(MappingFaultTest, ThreadsThatFaultTogetherSayItOnce) {
+  // All lanes of a device lose their weights at once.
+  const auto faultTogether = [&] {
+    reportMappingFaults("firn");
+    const auto file = MappedFile::open(path);
+    if (!file.isOk()) return;
+    std::filesystem::resize_file(path, 4096);
+    const volatile std::byte* last = file->bytes().data() + file->size() - 1;
+    std::barrier<> start(8);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        static_cast<void>(*last);
+      });
+    }
+  };
+  for (int round = 0; round < 20; ++round) {
+    std::ofstream(path) << std::string(100'000, 'x');
+    EXPECT_EXIT(faultTogether(), testing::ExitedWithCode(1), testing::MatchesRegex("firn: io: [^\n]*run again\n"));
+  }
 }
 
 TEST_F(MappingFaultTest, WhatIsBeingWrittenIsRemoved) {
