@@ -1,5 +1,5 @@
-// silu_mul, gelu_mul, scale, add_partials and copy: every output element from the input elements of its place. Kernel
-// text: included after a vector header.
+// exp, silu_mul, gelu_mul, scale, add_partials and copy: every output element from the input elements of its place.
+// Kernel text: included after a vector header.
 #pragma once
 
 #include "kernels/cpu/exp_text.h"
@@ -9,6 +9,13 @@ namespace firn::cpu {
 namespace {
 
 FIRN_INLINE size_t lanesAt(size_t index, size_t count) { return count - index < 16 ? count - index : 16; }
+
+void expKernel(const float* x, float* y, size_t count) {
+  for (size_t i = 0; i < count; i += 16) {
+    const size_t n = count - i < 16 ? count - i : 16;
+    storeN(y + i, exp(loadN(x + i, n)), n);
+  }
+}
 
 /// out = activation(gate) * up.
 template <typename Activation>

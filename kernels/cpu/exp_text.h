@@ -36,12 +36,5 @@ FIRN_INLINE F32 exp(F32 x) {
   return ifNan(x, x, high);
 }
 
-void expKernel(const float* x, float* y, size_t count) {
-  for (size_t i = 0; i < count; i += 16) {
-    const size_t n = count - i < 16 ? count - i : 16;
-    storeN(y + i, exp(loadN(x + i, n)), n);
-  }
-}
-
 }  // namespace
 }  // namespace firn::cpu

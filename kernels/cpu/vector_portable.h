@@ -46,6 +46,37 @@ FIRN_INLINE I32 splatInt(int32_t x) {
   for (int32_t& lane : r.lane) lane = x;
   return r;
 }
+/// f16ToF32 and f32ToF16 (base/dtype.h), with selections where those have branches: loops over lanes become vectors.
+FIRN_INLINE float widen(uint16_t half) {
+  const uint32_t magnitude = half & 0x7FFFU;
+  const float tiny = static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24F;  // below 2^-14
+  uint32_t tinyBits;
+  __builtin_memcpy(&tinyBits, &tiny, sizeof tinyBits);
+  const uint32_t normalBits = (magnitude << 13) + (112U << 23);
+  const uint32_t specialBits = (magnitude << 13) | 0x7F800000U;  // Inf and NaN
+  uint32_t number = magnitude < 0x400U ? tinyBits : magnitude < 0x7C00U ? normalBits : specialBits;
+  number |= (half & 0x8000U) << 16;
+  float value;
+  __builtin_memcpy(&value, &number, sizeof value);
+  return value;
+}
+FIRN_INLINE uint16_t narrow(float value) {
+  uint32_t number;
+  __builtin_memcpy(&number, &value, sizeof number);
+  const uint32_t magnitude = number & 0x7FFFFFFFU;
+  float shifted;
+  __builtin_memcpy(&shifted, &magnitude, sizeof shifted);
+  shifted += 0.5F;  // below 2^-14: rounds to multiples of 2^-24
+  uint32_t tiny;
+  __builtin_memcpy(&tiny, &shifted, sizeof tiny);
+  tiny -= 0x3F000000U;
+  const uint32_t normal = (magnitude - 0x38000000U + 0xFFFU + ((magnitude >> 13) & 1U)) >> 13;
+  const uint32_t nan = 0x7E00U | ((magnitude >> 13) & 0x3FFU);
+  const uint32_t large = magnitude > 0x7F800000U ? nan : 0x7C00U;
+  const uint32_t finite = magnitude < 0x38800000U ? tiny : normal;
+  const uint32_t half = magnitude < 0x477FF000U ? finite : large;
+  return static_cast<uint16_t>(half | ((number >> 16) & 0x8000U));
+}
 /// The first n of 16 lanes from memory, the rest 0. No element beyond n is touched.
 FIRN_INLINE F32 loadN(const float* p, size_t n) {
   F32 r = splat(0);
@@ -64,7 +95,7 @@ FIRN_INLINE I32 loadInt(const int32_t* p) {
 }
 FIRN_INLINE F32 loadF16N(const uint16_t* p, size_t n) {
   F32 r = splat(0);
-  for (size_t i = 0; i < n; ++i) r.lane[i] = f16ToF32(p[i]);
+  for (size_t i = 0; i < n; ++i) r.lane[i] = widen(p[i]);
   return r;
 }
 FIRN_INLINE F32 loadF16(const uint16_t* p) { return loadF16N(p, 16); }
@@ -85,7 +116,7 @@ FIRN_INLINE F32 loadBf16(const uint16_t* p) {
   return r;
 }
 FIRN_INLINE void storeF16N(uint16_t* p, F32 x, size_t n) {
-  for (size_t i = 0; i < n; ++i) p[i] = f32ToF16(x.lane[i]);
+  for (size_t i = 0; i < n; ++i) p[i] = narrow(x.lane[i]);
 }
 /// p[0], p[2], .. and p[1], p[3], .. of 32 elements.
 FIRN_INLINE void loadPairs(const float* p, F32& even, F32& odd) {
