@@ -14,6 +14,7 @@ constexpr std::array<SectionRule, kSectionIds> kSectionRules = {{
     {kCardSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, false},
     {kTokenizerSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, true},
     {kTemplateSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, true},
+    {kMachineSection, SHT_PROGBITS, SHF_ALLOC, kSectionAlignment, 0, true},
     {".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym), false},
     {".strtab", SHT_STRTAB, 0, 1, 0, false},
     {".shstrtab", SHT_STRTAB, 0, 1, 0, false},

@@ -21,12 +21,13 @@ enum class SectionId : uint32_t {
   kCard,
   kTokenizer,
   kTemplate,
+  kMachine,
   kSymtab,
   kStrtab,
   kShstrtab,
   kWeights,
 };
-inline constexpr uint32_t kSectionIds = 10;
+inline constexpr uint32_t kSectionIds = 11;
 
 /// The ELF name of a section; empty for kNull.
 std::string_view sectionName(SectionId id);

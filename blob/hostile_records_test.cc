@@ -47,7 +47,7 @@ TEST(HostileTest, Records) {
           {"body 1: name is 4294967295", [](Editor& e) { e.body(1).name = ~0U; }},
           {"task 0: name is 2", [](Editor& e) { e.task(size_t{0}).name = 2; }},
           {"body 0: reserved0", [](Editor& e) { e.body(0).reserved0 = 1; }},
-          {"task 0: reserved0", [](Editor& e) { e.task(size_t{0}).reserved0 = 1; }},
+          {"task 0: takes attrs", [](Editor& e) { e.task(size_t{0}).waitCount = 1; }},
           {"entry 0: target is 9, expected one of cpu, reference",
            [](Editor& e) { e.entry(0).target = static_cast<Target>(9); }},
           {"entries for reference and for cpu call it", [](Editor& e) { e.entry(0).target = Target::kReference; }},

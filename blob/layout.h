@@ -12,7 +12,7 @@ namespace firn::blob {
 
 /// Format version. While major is 0 any other minor is refused.
 inline constexpr uint32_t kFormatMajor = 0;
-inline constexpr uint32_t kFormatMinor = 6;
+inline constexpr uint32_t kFormatMinor = 7;
 
 /// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
 inline constexpr const char* kNoteSection = ".note.firn";
@@ -20,6 +20,7 @@ inline constexpr const char* kCardSection = ".firn.card";            ///< JSON: 
 inline constexpr const char* kTokenizerSection = ".firn.tokenizer";  ///< blob/tokenizer_image.h; may be absent
 inline constexpr const char* kTemplateSection = ".firn.template";    ///< chat template text; may be absent
 inline constexpr const char* kProgramSection = ".firn.program";      ///< ProgramHeader and its tables
+inline constexpr const char* kMachineSection = ".firn.machine";      ///< JSON: machine file of the npu target; else absent
 inline constexpr const char* kWeightsSection = ".firn.weights";
 
 inline constexpr uint64_t kTensorAlignment = 64;
@@ -35,7 +36,7 @@ inline constexpr size_t kMaxStringBytes = 256;
 /// More lanes than any machine this format is for.
 inline constexpr uint32_t kMaxLanes = 256;
 
-enum class Target : uint32_t { kReference = 1, kCpu = 2 };
+enum class Target : uint32_t { kReference = 1, kCpu = 2, kNpu = 3 };
 
 /// Descriptor of the identification note.
 struct Ident {
@@ -48,7 +49,7 @@ struct Ident {
   Hash128 contentHash;    ///< XXH3-128 of the whole file outside the weight sections, this field as zero
   Hash128 weightsHash;    ///< XXH3-128 of the weight section
   Hash128 modelHash;      ///< of the source model's header and metadata
-  Hash128 machineHash;    ///< of the machine file; zero for targets without one
+  Hash128 machineHash;    ///< of the machine file; zero without one
   Hash128 compilerId;     ///< of the sources of compiler, kernels and blob
 };
 static_assert(sizeof(Ident) == 104);
@@ -125,7 +126,9 @@ struct CallRecord {
 };
 inline constexpr uint32_t kNoLayer = 0xFFFFFFFF;
 
-/// A function that several calls share: segments in order, a barrier of all lanes after each.
+/// A function that several calls share: segments in order, a barrier of all lanes after each. A body for the npu has one
+/// segment for each queue of its machine instead (blob/machine/machine.h), all of which run at once: the tasks of a queue
+/// in lane 0, in order, with the waits and signals that each names.
 struct BodyRecord {
   uint32_t name;  ///< string
   uint32_t firstParam;
@@ -140,6 +143,7 @@ enum class Space : uint8_t {
   kWeights = 2,  ///< weight section + call argument `base` (or 0 when base is kNoBase) + offset
   kKv = 3,       ///< KV buffer + call argument `base` (or 0) + offset
   kSymbol = 4,   ///< buffer bound to the symbol kind `base`, + offset
+  kCmx = 5,      ///< npu: on-chip memory of tile `base`, + offset
 };
 inline constexpr uint16_t kNoBase = 0xFFFF;
 
@@ -169,8 +173,16 @@ struct TaskRecord {
   uint32_t firstOperand;
   uint32_t firstAttr;
   uint16_t attrCount;
-  uint16_t reserved0;
-  uint32_t name;  ///< string: the graph op it came from ("attn_q"), for profiles and messages
+  uint8_t waitCount;    ///< npu: behind the attrs stand so many waits,
+  uint8_t signalCount;  ///< and behind these so many signals: BarrierUse; other targets have none
+  uint32_t name;        ///< string: the graph op it came from ("attn_q"), for profiles and messages
+};
+
+/// A use of one of the machine's barriers, which are counters, 0 when a call begins. A wait: the task starts when the
+/// counter is `count` or more. A signal: it grows by one when the task ends; `count` is 0.
+struct BarrierUse {
+  uint32_t barrier;
+  uint32_t count;
 };
 
 enum class Layout : uint8_t {
@@ -229,6 +241,6 @@ struct SymbolRecord {
 
 static_assert(sizeof(EntryRecord) == 64 && sizeof(CallRecord) == 16 && sizeof(BodyRecord) == 24);
 static_assert(sizeof(ParamRecord) == 16 && sizeof(SegmentRecord) == 4 && sizeof(LaneRange) == 8);
-static_assert(sizeof(TaskRecord) == 20 && sizeof(SymbolRecord) == 32);
+static_assert(sizeof(TaskRecord) == 20 && sizeof(SymbolRecord) == 32 && sizeof(BarrierUse) == sizeof(uint64_t));
 
 }  // namespace firn::blob

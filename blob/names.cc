@@ -15,7 +15,8 @@ struct NamedTarget {
 };
 
 /// Every target, in the order of the names.
-constexpr NamedTarget kTargets[] = {{Target::kCpu, "cpu"}, {Target::kReference, "reference"}};
+constexpr NamedTarget kTargets[] = {
+    {Target::kCpu, "cpu"}, {Target::kNpu, "npu"}, {Target::kReference, "reference"}};
 
 }  // namespace
 
@@ -73,6 +74,7 @@ std::string_view spaceName(Space space) {
     case Space::kWeights: return "weights";
     case Space::kKv: return "kv";
     case Space::kSymbol: return "symbol";
+    case Space::kCmx: return "cmx";
   }
   return {};
 }

@@ -12,14 +12,14 @@
 namespace firn::blob {
 
 // Each gives an empty view for a number that is none.
-std::string_view targetName(Target target);        ///< "cpu", "reference"
+std::string_view targetName(Target target);        ///< "cpu", "npu", "reference"
 std::string_view entryKindName(EntryKind kind);    ///< "prefill", "generate", "head", "batch"
 std::string_view symbolKindName(SymbolKind kind);  ///< "ids", "positions", ...
-std::string_view spaceName(Space space);           ///< "scratch", "weights", "kv", "symbol"
+std::string_view spaceName(Space space);           ///< "scratch", "weights", "kv", "symbol", "cmx"
 
 /// The target of that name; nullopt for any other text.
 std::optional<Target> targetFromName(std::string_view name);
-/// The names of all targets, for messages: "cpu, reference".
+/// The names of all targets, for messages: "cpu, npu, reference".
 std::string targetNames();
 /// "cpu", "cpu and reference": what a blob is for.
 std::string targetNames(std::span<const Target> targets);

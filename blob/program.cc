@@ -90,10 +90,14 @@ void Program::addTask(const TaskSpec& task) {
                    .firstOperand = static_cast<uint32_t>(operands.size()),
                    .firstAttr = static_cast<uint32_t>(attrs.size()),
                    .attrCount = static_cast<uint16_t>(task.attrs.size()),
-                   .reserved0 = 0,
+                   .waitCount = static_cast<uint8_t>(task.waits.size()),
+                   .signalCount = static_cast<uint8_t>(task.signals.size()),
                    .name = intern(task.name)});
   operands.insert(operands.end(), task.operands.begin(), task.operands.end());
   attrs.insert(attrs.end(), task.attrs.begin(), task.attrs.end());
+  for (const std::span<const BarrierUse> uses : {task.waits, task.signals}) {
+    for (const BarrierUse& use : uses) attrs.push_back(std::bit_cast<uint64_t>(use));
+  }
   ++laneRanges.back().taskCount;
 }
 

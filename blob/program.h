@@ -20,6 +20,8 @@ struct TaskSpec {
   std::string_view name;  ///< the graph op it came from
   std::span<const OperandRecord> operands;
   std::span<const uint64_t> attrs;  ///< integers, or doubleAttr()
+  std::span<const BarrierUse> waits = {};
+  std::span<const BarrierUse> signals = {};
 };
 
 /// The bits of a double as an attribute, and back.

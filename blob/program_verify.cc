@@ -6,7 +6,9 @@
 #include "base/concat.h"
 #include "blob/extent.h"
 #include "blob/kv_part.h"
+#include "blob/machine/machine.h"
 #include "blob/names.h"
+#include "blob/npu_task_verify.h"
 #include "blob/part_verify.h"
 #include "blob/standard_symbols.h"
 #include "blob/table_verify.h"
@@ -25,11 +27,12 @@ static_assert(kMaxRecords * (sizeof(BodyNeeds) + 16) <= 16U << 20, "verifier.h s
 /// What the records of one program must say, one method per kind of record.
 class ProgramCheck {
  public:
-  ProgramCheck(const ProgramView& program, const Ident& ident, uint64_t weightsBytes)
+  ProgramCheck(const ProgramView& program, const Ident& ident, const ProgramSurroundings& around)
       : program_(program),
         header_(*program.header),
         ident_(ident),
-        weightsBytes_(weightsBytes),
+        machineText_(around.machine),
+        weightsBytes_(around.weightsBytes),
         partBytes_(KvPart::of(*program.header).value_or(KvPart{}).bytes()) {}
 
   Status run() {
@@ -37,6 +40,7 @@ class ProgramCheck {
     FIRN_RETURN_IF_ERROR(checkSizes());
     FIRN_RETURN_IF_ERROR(checkMemory());
     FIRN_ASSIGN_OR_RETURN(bodyTargets_, verifyParts(program_, ident_.target));
+    FIRN_RETURN_IF_ERROR(checkMachine());
     FIRN_RETURN_IF_ERROR(checkParams());
     FIRN_RETURN_IF_ERROR(checkBodies());
     return checkEntries();
@@ -131,6 +135,10 @@ class ProgramCheck {
       const BodyRecord& body = program_.bodies[i];
       FIRN_RETURN_IF_ERROR(checkName("body", i, body.name));
       if (body.reserved0 != 0) return corrupt(concat("body ", i, ": reserved0 is not zero"));
+      if (bodyTargets_[i] == Target::kNpu) {
+        FIRN_RETURN_IF_ERROR(checkQueues(i));
+        continue;
+      }
       // Lane ranges and tasks of a body are contiguous, since every table is cut in order.
       const uint64_t firstRange = static_cast<uint64_t>(body.firstSegment) * ident_.lanes;
       const uint64_t rangeCount = static_cast<uint64_t>(body.segmentCount) * ident_.lanes;
@@ -143,24 +151,97 @@ class ProgramCheck {
     return Status::ok();
   }
 
+  /// The machine file is there when an entry is for the npu, and only then.
+  Status checkMachine() {
+    const auto isNpu = [](const EntryRecord& entry) { return entry.target == Target::kNpu; };
+    const bool wants = std::ranges::any_of(program_.entries, isNpu);
+    const Hash128 hash = machineHashOf(machineText_);
+    if (ident_.machineHash != hash) {
+      return corrupt(concat("note: machineHash is ", toHex(ident_.machineHash), ", section ", kMachineSection, " has ",
+                            toHex(hash)));
+    }
+    if (wants == machineText_.empty()) {
+      return corrupt(concat("section ", kMachineSection, wants ? " is missing: entries are for the npu"
+                                                               : " is there, but no entry is for the npu"));
+    }
+    if (!wants) return Status::ok();
+    FIRN_ASSIGN_OR_RETURN(machine_, machine::parseMachine(machineText_, concat("section ", kMachineSection)));
+    return Status::ok();
+  }
+
+  /// A body for the npu: a segment for each queue, all of whose tasks are in lane 0.
+  Status checkQueues(size_t bodyIndex) {
+    const BodyRecord& body = program_.bodies[bodyIndex];
+    const uint32_t queues = machine::queueCount(machine_);
+    if (body.segmentCount != queues) {
+      return corrupt(concat("body ", program_.string(body.name), ": ", body.segmentCount, " segments, expected ",
+                            queues, ", one for each queue of machine ", machine_.name));
+    }
+    for (uint32_t queue = 0; queue < queues; ++queue) {
+      const uint64_t firstRange = (uint64_t{body.firstSegment} + queue) * ident_.lanes;
+      for (uint32_t lane = 1; lane < ident_.lanes; ++lane) {
+        if (program_.laneRanges[firstRange + lane].taskCount == 0) continue;
+        return corrupt(concat("body ", program_.string(body.name), ": queue ", queue, " has tasks in lane ", lane));
+      }
+      const LaneRange& range = program_.laneRanges[firstRange];
+      for (uint32_t t = 0; t < range.taskCount; ++t) {
+        FIRN_RETURN_IF_ERROR(checkNpuTask(range.firstTask + t, bodyIndex, queue));
+      }
+    }
+    return Status::ok();
+  }
+
+  std::string taskPlace(size_t index, const BodyRecord& body, size_t operand = kNoOperand) const {
+    const TaskRecord& task = program_.tasks[index];
+    return concat("body ", program_.string(body.name), ", task ", index, " (",
+                  taskOpName(static_cast<TaskOp>(task.op)), ", ", program_.string(task.name), ")",
+                  operand != kNoOperand ? concat(" operand ", operand) : std::string());
+  }
+
+  Status checkNpuTask(size_t index, size_t bodyIndex, uint32_t queue) {
+    const BodyRecord& body = program_.bodies[bodyIndex];
+    const TaskRecord& task = program_.tasks[index];
+    FIRN_RETURN_IF_ERROR(checkName("task", index, task.name));
+    const auto operands = program_.operands.subspan(task.firstOperand, task.operandCount);
+    const size_t afterAttrs = size_t{task.firstAttr} + task.attrCount;
+    const NpuTask checked = {.op = static_cast<TaskOp>(task.op),
+                             .operands = operands,
+                             .attrs = program_.attrs.subspan(task.firstAttr, task.attrCount),
+                             .waits = program_.barrierUses(afterAttrs, task.waitCount),
+                             .signals = program_.barrierUses(afterAttrs + task.waitCount, task.signalCount)};
+    BodyNeeds& needs = needs_[bodyIndex];
+    if (Status status = verifyNpuTask({header_, machine_, queue}, checked, needs); !status.isOk()) {
+      return status.withPlace(taskPlace(index, body));
+    }
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (Status status = placeOperand(operands[i], body, needs); !status.isOk()) {
+        return status.withPlace(taskPlace(index, body, i));
+      }
+      // Unlike other targets it reads what its operand spans.
+      if (operands[i].space != Space::kSymbol) continue;
+      uint64_t& end = needs.symbolEnd[operands[i].base];
+      end = std::max(end, operands[i].offset + operands[i].bytes);
+    }
+    return Status::ok();
+  }
+
   Status checkTask(size_t index, size_t bodyIndex, BodyNeeds& needs) {
     const BodyRecord& body = program_.bodies[bodyIndex];
     const TaskRecord& task = program_.tasks[index];
     FIRN_RETURN_IF_ERROR(checkName("task", index, task.name));
-    if (task.reserved0 != 0) return corrupt(concat("task ", index, ": reserved0 is not zero"));
+    if (task.waitCount != 0 || task.signalCount != 0) {
+      return corrupt(concat("task ", index, ": has waits or signals, which only those of target npu have"));
+    }
     const auto op = static_cast<TaskOp>(task.op);
-    const auto place = [&](size_t operand) {
-      return concat("body ", program_.string(body.name), ", task ", index, " (", taskOpName(op), ", ",
-                    program_.string(task.name), ")",
-                    operand != kNoOperand ? concat(" operand ", operand) : std::string());
-    };
     const auto operands = program_.operands.subspan(task.firstOperand, task.operandCount);
     const auto attrs = program_.attrs.subspan(task.firstAttr, task.attrCount);
     if (Status status = verifyTask({header_, bodyTargets_[bodyIndex]}, op, operands, attrs, needs); !status.isOk()) {
-      return status.withPlace(place(kNoOperand));
+      return status.withPlace(taskPlace(index, body));
     }
     for (size_t i = 0; i < operands.size(); ++i) {
-      if (Status status = placeOperand(operands[i], body, needs); !status.isOk()) return status.withPlace(place(i));
+      if (Status status = placeOperand(operands[i], body, needs); !status.isOk()) {
+        return status.withPlace(taskPlace(index, body, i));
+      }
     }
     if (op == TaskOp::kRefAttention || op == TaskOp::kCpuAttention) {
       readAs_[body.firstParam + operands[kKeysOperand].base] |= kAsKeys;
@@ -182,6 +263,7 @@ class ProgramCheck {
       needs.scratchEnd = std::max(needs.scratchEnd, *end);
       return Status::ok();
     }
+    if (operand.space == Space::kCmx) return Status::ok();  // npu_task_verify.h has seen to it
     if (operand.space == Space::kSymbol) return placeSymbol(operand, *end, needs);
     uint64_t limit = spaceBytes(operand.space);
     if (operand.base != kNoBase) {
@@ -324,6 +406,9 @@ class ProgramCheck {
     if (needs.rows != 0 && needs.rows != entry.rows) {
       return corrupt(concat("the body's tasks have ", needs.rows, " rows, the entry ", entry.rows));
     }
+    if (needs.rowsEnd > entry.rows) {
+      return corrupt(concat("the body writes ", needs.rowsEnd, " rows of the cache, the entry has ", entry.rows));
+    }
     if (needs.scratchEnd > entry.scratchBytes) {
       return corrupt(
           concat("the body uses ", needs.scratchEnd, " bytes of scratch, the entry has ", entry.scratchBytes));
@@ -374,6 +459,8 @@ class ProgramCheck {
   const ProgramView& program_;
   const ProgramHeader& header_;
   const Ident& ident_;
+  std::string_view machineText_;
+  machine::Machine machine_;  ///< of entries for the npu
   uint64_t weightsBytes_;
   uint64_t partBytes_;
   std::vector<BodyNeeds> needs_;     ///< of each body
@@ -383,8 +470,8 @@ class ProgramCheck {
 
 }  // namespace
 
-Status verifyProgram(const ProgramView& program, const Ident& ident, uint64_t weightsBytes) {
-  return ProgramCheck(program, ident, weightsBytes).run();
+Status verifyProgram(const ProgramView& program, const Ident& ident, const ProgramSurroundings& around) {
+  return ProgramCheck(program, ident, around).run();
 }
 
 }  // namespace firn::blob

@@ -27,6 +27,10 @@ struct ProgramView {
   std::span<const SymbolRecord> symbols;
   std::string_view strings;
 
+  /// `count` uses of barriers from attrs[first] on.
+  std::span<const BarrierUse> barrierUses(size_t first, size_t count) const {
+    return {reinterpret_cast<const BarrierUse*>(attrs.data() + first), count};
+  }
   /// The string at byte `offset`; offset must be inside the table.
   std::string_view string(uint32_t offset) const { return strings.data() + offset; }
 };

@@ -77,6 +77,12 @@ class Blob {
   std::span<const uint64_t> attrsOf(const TaskRecord& task) const {
     return attrs().subspan(task.firstAttr, task.attrCount);
   }
+  std::span<const BarrierUse> waitsOf(const TaskRecord& task) const {
+    return program_.barrierUses(task.firstAttr + task.attrCount, task.waitCount);
+  }
+  std::span<const BarrierUse> signalsOf(const TaskRecord& task) const {
+    return program_.barrierUses(task.firstAttr + task.attrCount + task.waitCount, task.signalCount);
+  }
 
   /// The string at byte `offset` of the string table, as records name it.
   std::string_view string(uint32_t offset) const { return program_.string(offset); }
@@ -93,6 +99,8 @@ class Blob {
   std::span<const std::byte> tokenizer() const { return sectionBytes(outside_.bytes(), frame_, SectionId::kTokenizer); }
   /// Chat template text; empty when the model has none.
   std::string_view chatTemplate() const { return sectionText(outside_.bytes(), frame_, SectionId::kTemplate); }
+  /// The machine file of a program for the npu, as JSON; empty when no entry is for one.
+  std::string_view machine() const { return sectionText(outside_.bytes(), frame_, SectionId::kMachine); }
   /// The weight section, at least 64-byte aligned; the hash of its bytes is checked by verifyWeights() only.
   std::span<const std::byte> weights() const { return weights_; }
   /// corrupt, with both hashes, when the weights are not those of the note. Reads all of them.

@@ -83,7 +83,7 @@ Status checkTaskPartitions(const ProgramView& program, uint32_t lanes) {
   for (size_t i = 0; i < program.tasks.size(); ++i) {
     const TaskRecord& task = program.tasks[i];
     FIRN_RETURN_IF_ERROR(operands.take(i, task.firstOperand, task.operandCount));
-    FIRN_RETURN_IF_ERROR(attrs.take(i, task.firstAttr, task.attrCount));
+    FIRN_RETURN_IF_ERROR(attrs.take(i, task.firstAttr, uint64_t{task.attrCount} + task.waitCount + task.signalCount));
   }
   FIRN_RETURN_IF_ERROR(operands.finish());
   return attrs.finish();

@@ -36,6 +36,30 @@ std::string_view taskOpName(TaskOp op) {
     case TaskOp::kCpuScale: return "cpu.scale";
     case TaskOp::kCpuTopK: return "cpu.top_k";
     case TaskOp::kCpuTopKMerge: return "cpu.top_k_merge";
+    case TaskOp::kNpuCopy: return "npu.copy";
+    case TaskOp::kNpuKvWrite: return "npu.kv_write";
+    case TaskOp::kNpuMatmul: return "npu.matmul";
+    case TaskOp::kNpuMatmulGroups: return "npu.matmul_groups";
+    case TaskOp::kNpuEmbed: return "npu.embed";
+    case TaskOp::kNpuRmsNorm: return "npu.rms_norm";
+    case TaskOp::kNpuRope: return "npu.rope";
+    case TaskOp::kNpuExpand: return "npu.expand";
+    case TaskOp::kNpuAccumulate: return "npu.accumulate";
+    case TaskOp::kNpuGroupSums: return "npu.group_sums";
+    case TaskOp::kNpuBias: return "npu.bias";
+    case TaskOp::kNpuAdd: return "npu.add";
+    case TaskOp::kNpuMul: return "npu.mul";
+    case TaskOp::kNpuSiluMul: return "npu.silu_mul";
+    case TaskOp::kNpuGeluMul: return "npu.gelu_mul";
+    case TaskOp::kNpuScale: return "npu.scale";
+    case TaskOp::kNpuSoftcap: return "npu.softcap";
+    case TaskOp::kNpuCast: return "npu.cast";
+    case TaskOp::kNpuSoftmax: return "npu.softmax";
+    case TaskOp::kNpuRescale: return "npu.rescale";
+    case TaskOp::kNpuFinish: return "npu.finish";
+    case TaskOp::kNpuClean: return "npu.clean";
+    case TaskOp::kNpuTopK: return "npu.top_k";
+    case TaskOp::kNpuTopKMerge: return "npu.top_k_merge";
   }
   return {};
 }

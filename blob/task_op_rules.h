@@ -99,6 +99,9 @@ enum class AttrRule : uint8_t {
   kFirstId,      ///< plus kColumns at most the vocabulary
   kGroup,        ///< 1..2^31
   kWindow,       ///< 0..2^31, 0 for none
+  kCodeBits,     ///< npu: 4 or 8
+  kWeightType,   ///< npu: number of a type that weights have
+  kTiles,        ///< npu: bits of tiles
 };
 
 /// True of attributes that are doubles; the others are integers.

@@ -1,18 +1,16 @@
 #include "blob/task_op_verify.h"
 
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 
 #include "base/concat.h"
-#include "base/real_text.h"
 #include "blob/cache_views.h"
 #include "blob/extent.h"
 #include "blob/names.h"
 #include "blob/operand_kinds.h"
 #include "blob/operand_overlap.h"
-#include "blob/program.h"
+#include "blob/real_attr.h"
 #include "blob/task_op_rules.h"
 
 namespace firn::blob {
@@ -21,13 +19,6 @@ namespace {
 
 constexpr uint64_t kMaxHeadIndex = 1ULL << 31;
 constexpr uint64_t kMaxWindow = 1ULL << 31;
-
-// Kernels compute in f32, where 1e300 is infinite and 1e-300 is 0. By the rounding of kernels, to nearest with ties to
-// even, whatever that of the caller is: these two ties go to infinity and to 0.
-constexpr double kInfiniteInF32 = 0x1.ffffffp127;
-constexpr double kZeroInF32 = 0x1p-150;
-
-bool isFiniteInF32(double value) { return std::abs(value) < kInfiniteInF32; }
 
 std::string_view roleName(Dim role) {
   constexpr std::array<std::string_view, kDimRoles> kNames = {
@@ -214,23 +205,20 @@ class TaskCheck {
       const NamedAttr& attr = rule_.attrs[i];
       const auto expected = attrFault(attr.rule, attrs_[i]);
       if (!expected) continue;
-      const std::string found = isReal(attr.rule) ? realText(attrAsDouble(attrs_[i])) : std::to_string(attrs_[i]);
-      return corrupt(concat("attribute ", attr.name, ": is ", found, ", expected ", *expected));
+      return corrupt(concat("attribute ", attr.name, ": is ", attrText(attr.rule, attrs_[i]), ", expected ", *expected));
     }
     return Status::ok();
   }
 
   /// What the attribute should have been, or nullopt when it is fine.
   std::optional<std::string> attrFault(AttrRule rule, uint64_t value) {
-    const double real = attrAsDouble(value);
     const auto unless = [](bool fine, std::string_view expected) {
       return fine ? std::nullopt : std::optional<std::string>(expected);
     };
     switch (rule) {
       case AttrRule::kNone: return std::nullopt;
-      case AttrRule::kFinite: return unless(isFiniteInF32(real), "a number that is finite in f32");
-      case AttrRule::kPositive:
-        return unless(isFiniteInF32(real) && real > kZeroInF32, "a number that is finite and above 0 in f32");
+      case AttrRule::kFinite:
+      case AttrRule::kPositive: return realFault(rule, value);
       case AttrRule::kFlag: return unless(value <= 1, "0 or 1");
       case AttrRule::kRotated:
         return unless(value >= 2 && value % 2 == 0 && value <= context_.header.headDim && value / 2 == dim(Dim::kPairs),
@@ -244,6 +232,7 @@ class TaskCheck {
                       concat("an id with ", dim(Dim::kColumns), " ids from it, of ", context_.header.vocab));
       case AttrRule::kGroup: return unless(value >= 1 && value <= kMaxHeadIndex, "1 or more");
       case AttrRule::kWindow: return unless(value <= kMaxWindow, "a number of rows");
+      default: break;  // of the npu
     }
     return "a known rule";
   }
@@ -319,8 +308,8 @@ Status verifyTask(const TaskContext& context, TaskOp op, std::span<const Operand
                   std::span<const uint64_t> attrs, BodyNeeds& needs) {
   const TaskOpRule* rule = taskOpRule(op);
   if (rule == nullptr) return corrupt(concat("op ", static_cast<uint32_t>(op), " is no task op"));
-  const bool isCpuOp = op >= TaskOp::kCpuEmbed;
-  if (isCpuOp != (context.target == Target::kCpu)) {
+  const Target target = op >= TaskOp::kCpuEmbed ? Target::kCpu : Target::kReference;
+  if (target != context.target) {
     return corrupt(concat("the op does not belong to target ", targetName(context.target)));
   }
   return TaskCheck(context, *rule, operands, attrs).run(needs);

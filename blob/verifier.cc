@@ -18,14 +18,10 @@ constexpr int kMaxCardDepth = 32;
 Status checkIdent(const Ident& ident) {
   if (targetName(ident.target).empty()) {
     return unsupported(
-        concat("note: target is ", static_cast<uint32_t>(ident.target), ", expected 1 (reference) or 2 (cpu)"));
+        concat("note: target is ", static_cast<uint32_t>(ident.target), ", expected one of ", targetNames()));
   }
   if (ident.lanes == 0 || ident.lanes > kMaxLanes) {
     return corrupt(concat("note: lanes is ", ident.lanes, ", expected 1..", kMaxLanes));
-  }
-  if (ident.machineHash != Hash128{}) {
-    return corrupt(concat("note: machineHash is ", toHex(ident.machineHash), ", expected zeros: target ",
-                          targetName(ident.target), " has no machine file"));
   }
   return Status::ok();
 }
@@ -87,6 +83,10 @@ Status checkElfSymbols(std::span<const std::byte> outside, const Frame& frame, c
 
 }  // namespace
 
+Hash128 machineHashOf(std::string_view machine) {
+  return machine.empty() ? Hash128{} : hash128(std::as_bytes(std::span(machine)));
+}
+
 Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes) {
   VerifiedOutside verified;
   FIRN_ASSIGN_OR_RETURN(verified.ident, readIdent(outside));
@@ -99,8 +99,9 @@ Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64
   FIRN_RETURN_IF_ERROR(checkIdent(verified.ident));
   FIRN_RETURN_IF_ERROR(checkTexts(outside, verified.frame));
   FIRN_ASSIGN_OR_RETURN(verified.program, viewProgram(sectionBytes(outside, verified.frame, SectionId::kProgram)));
-  FIRN_RETURN_IF_ERROR(
-      verifyProgram(verified.program, verified.ident, verified.frame.place(SectionId::kWeights).bytes));
+  const ProgramSurroundings around = {verified.frame.place(SectionId::kWeights).bytes,
+                                      sectionText(outside, verified.frame, SectionId::kMachine)};
+  FIRN_RETURN_IF_ERROR(verifyProgram(verified.program, verified.ident, around));
   FIRN_RETURN_IF_ERROR(checkElfSymbols(outside, verified.frame, verified.program));
   return verified;
 }

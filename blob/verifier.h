@@ -49,7 +49,16 @@ struct VerifiedOutside {
 /// BodyNeeds (task_op_verify.h) for each body: up to 16 MiB.
 Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes);
 
+/// What a program is checked against besides its tables.
+struct ProgramSurroundings {
+  uint64_t weightsBytes = 0;
+  std::string_view machine;  ///< text of the machine file; empty without one
+};
+
+/// XXH3-128 of the text of a machine file; zero for no text.
+Hash128 machineHashOf(std::string_view machine);
+
 /// The rules of the tables alone: everything that relates records to each other.
-Status verifyProgram(const ProgramView& program, const Ident& ident, uint64_t weightsBytes);
+Status verifyProgram(const ProgramView& program, const Ident& ident, const ProgramSurroundings& around);
 
 }  // namespace firn::blob

@@ -71,6 +71,7 @@ Ident identOf(const Contents& contents) {
   ident.formatMinor = kFormatMinor;
   ident.contentHash = {};
   ident.weightsHash = {};
+  ident.machineHash = machineHashOf(contents.machine);
   return ident;
 }
 
@@ -119,11 +120,13 @@ Result<Writer> Writer::create(const std::string& path, const Contents& contents)
   set(SectionId::kCard, contents.card.size(), true);
   set(SectionId::kTokenizer, contents.tokenizer.size(), !contents.tokenizer.empty());
   set(SectionId::kTemplate, contents.chatTemplate.size(), !contents.chatTemplate.empty());
+  set(SectionId::kMachine, contents.machine.size(), !contents.machine.empty());
   set(SectionId::kWeights, contents.program.header.weightsBytes, true);
   placeSections(frame);
   state->ident = identOf(contents);
   // Before the symbols are made, since they follow the records.
-  if (Status status = verifyProgram(view, state->ident, contents.program.header.weightsBytes); !status.isOk()) {
+  if (Status status = verifyProgram(view, state->ident, {contents.program.header.weightsBytes, contents.machine});
+      !status.isOk()) {
     return internalError(concat("the compiled program breaks a rule of the blob format: ", status.message()));
   }
   const ElfSymbols symbols = makeElfSymbols(view, frame);
@@ -142,6 +145,7 @@ Result<Writer> Writer::create(const std::string& path, const Contents& contents)
   state->put(SectionId::kCard, std::as_bytes(std::span(contents.card)));
   if (!contents.tokenizer.empty()) state->put(SectionId::kTokenizer, contents.tokenizer);
   if (!contents.chatTemplate.empty()) state->put(SectionId::kTemplate, std::as_bytes(std::span(contents.chatTemplate)));
+  if (!contents.machine.empty()) state->put(SectionId::kMachine, std::as_bytes(std::span(contents.machine)));
   state->put(SectionId::kSymtab, symbols.symtab);
   state->put(SectionId::kStrtab, std::as_bytes(std::span(symbols.strtab)));
 

@@ -16,12 +16,13 @@ namespace firn::blob {
 
 /// Everything of a blob but the bytes of its weights.
 struct Contents {
-  /// target, lanes, arithmeticId, isaNeeds, modelHash, machineHash, compilerId; the version and the two hashes of
-  /// contents are set by the writer.
+  /// target, lanes, arithmeticId, isaNeeds, modelHash, compilerId; the version and the other hashes are set by the
+  /// writer.
   Ident ident{};
   std::string card = "{}";               ///< JSON object
   std::span<const std::byte> tokenizer;  ///< empty: no section
   std::string chatTemplate;              ///< empty: no section
+  std::string machine;                   ///< machine file, JSON, where an entry is for the npu; else empty
   Program program;                       ///< header.weightsBytes says how many weight bytes follow
 };
 

@@ -91,7 +91,7 @@ void tryProgram(Target target, uint32_t lanes, std::span<const std::byte> bytes)
   Ident ident{};
   ident.target = target;
   ident.lanes = lanes;
-  if (!verifyProgram(*program, ident, program->header->weightsBytes).isOk()) return;
+  if (!verifyProgram(*program, ident, {program->header->weightsBytes, {}}).isOk()) return;
   ++fuzz::acceptedInputs;
   walk(*program, lanes);
 }

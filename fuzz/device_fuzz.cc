@@ -123,7 +123,7 @@ std::vector<std::byte> blobAround(blob::Ident ident, std::span<const std::byte> 
   std::ranges::copy(section, program.begin());
   const Result<blob::ProgramView> view = blob::viewProgram(program);
   if (!view.isOk() || view->header->weightsBytes > kMaxBytes) return {};
-  if (!blob::verifyProgram(*view, ident, view->header->weightsBytes).isOk()) return {};
+  if (!blob::verifyProgram(*view, ident, {view->header->weightsBytes, {}}).isOk()) return {};
   constexpr std::string_view kCard = "{}";
   blob::Frame frame;
   blob::placeSections(frame);

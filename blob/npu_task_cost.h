@@ -1,0 +1,21 @@
+// What a task of the npu asks of the machine, from its record. The formulas are those of blob/machine/cost.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "blob/layout.h"
+#include "blob/machine/cost.h"
+#include "blob/task_op.h"
+
+namespace firn::blob {
+
+/// The work of a task that obeys npu_task_verify.h. Multicast reads its bytes once. An embed reads its rows of the table
+/// straight from DDR, after the latency of a copy, at the rate of one DMA engine that has the memory for itself.
+machine::Work npuTaskWork(const machine::Machine& machine, TaskOp op, std::span<const OperandRecord> operands,
+                          std::span<const uint64_t> attrs);
+
+/// Multiply-adds of a task of the DPU; 0 for others.
+uint64_t npuTaskMacs(TaskOp op, std::span<const OperandRecord> operands);
+
+}  // namespace firn::blob

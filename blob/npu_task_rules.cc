@@ -1,0 +1,139 @@
+#include "blob/npu_task_rules.h"
+
+namespace firn::blob {
+
+namespace {
+
+using machine::Engine;
+
+constexpr std::array<DType, 2> kF32 = {DType::kF32, DType::kF32};
+constexpr std::array<DType, 2> kF16 = {DType::kF16, DType::kF16};
+constexpr std::array<DType, 2> kI32 = {DType::kI32, DType::kI32};
+constexpr std::array<DType, 2> kBytes = {DType::kU8, DType::kU8};
+constexpr std::array<DType, 2> kEither = {DType::kF32, DType::kF16};
+
+constexpr NpuOperandRule in(std::string_view name, std::string_view dims, std::array<DType, 2> types = kF32) {
+  return {name, dims, types};
+}
+constexpr NpuOperandRule out(std::string_view name, std::string_view dims, std::array<DType, 2> types = kF32) {
+  return {name, dims, types, Access::kWrite};
+}
+constexpr NpuOperandRule inPlace(std::string_view name, std::string_view dims, std::array<DType, 2> types = kF32) {
+  return {name, dims, types, Access::kReadWrite};
+}
+constexpr NpuOperandRule optional(NpuOperandRule rule) {
+  rule.isOptional = true;
+  return rule;
+}
+constexpr NpuOperandRule in(NpuOperandRule rule, uint8_t places) {
+  rule.places = places;
+  return rule;
+}
+
+constexpr uint8_t kSources = NpuPlace::kAnyTile | NpuPlace::kScratch | NpuPlace::kWeights | NpuPlace::kKv |
+                             NpuPlace::kInput | NpuPlace::kOutput;
+constexpr uint8_t kSinks = NpuPlace::kAnyTile | NpuPlace::kScratch | NpuPlace::kOutput;
+
+constexpr NamedAttr kNumber(std::string_view name) { return {name, AttrRule::kWindow}; }
+constexpr NamedAttr kFlag(std::string_view name) { return {name, AttrRule::kFlag}; }
+constexpr NamedAttr kAccumulate = {"accumulate", AttrRule::kFlag};
+
+constexpr NpuTaskRule elementwise(TaskOp op, NpuOperandRule result, NamedAttr attr = {}) {
+  return {op, Engine::kShave, true, {in("in", "mn"), result}, {attr}};
+}
+constexpr NpuTaskRule pairwise(TaskOp op, std::array<DType, 2> types) {
+  return {op, Engine::kShave, true, {in("a", "mn"), in("b", "mn"), out("out", "mn", types)}, {}};
+}
+
+constexpr NpuTaskRule kRules[] = {
+    {TaskOp::kNpuCopy,
+     Engine::kDma,
+     false,
+     {NpuOperandRule{"src", "*", kF32, Access::kRead, kSources, false, true},
+      NpuOperandRule{"dst", "*", kF32, Access::kWrite, kSinks, false, true}},
+     {NamedAttr{"tiles", AttrRule::kTiles}}},
+    {TaskOp::kNpuKvWrite,
+     Engine::kDma,
+     false,
+     {in(in("in", "mhd", kF16), static_cast<uint8_t>(NpuPlace::kAnyTile)),
+      in(out("cache", "hTd", kF16), static_cast<uint8_t>(NpuPlace::kKv))},
+     {kNumber("firstRow")}},
+
+    {TaskOp::kNpuMatmul,
+     Engine::kDpu,
+     false,
+     {in("a", "mk", kF16), in("w", "nk", kF16), out("out", "mn", kEither)},
+     {kAccumulate}},
+    {TaskOp::kNpuMatmulGroups,
+     Engine::kDpu,
+     false,
+     {in("a", "mk", kF16), in("codes", "nb", kBytes), out("out", "gmn")},
+     {NamedAttr{"bits", AttrRule::kCodeBits}, kNumber("zero")}},
+
+    {TaskOp::kNpuEmbed,
+     Engine::kShave,
+     false,
+     {in("ids", "m", kI32), in(in("table", "vb", kBytes), static_cast<uint8_t>(NpuPlace::kWeights)), out("out", "mk")},
+     {NamedAttr{"type", AttrRule::kWeightType}}},
+    {TaskOp::kNpuRmsNorm,
+     Engine::kShave,
+     true,
+     {in("in", "mn"), in("weight", "n"), out("out", "mn", kEither)},
+     {NamedAttr{"eps", AttrRule::kPositive}}},
+    {TaskOp::kNpuRope,
+     Engine::kShave,
+     true,
+     {in("in", "mhd"), in("positions", "m", kI32), in("freqs", "p"), out("out", "mhd", kEither)},
+     {kFlag("pairing"), NamedAttr{"dims", AttrRule::kRotated}, NamedAttr{"magnitude", AttrRule::kPositive}}},
+    {TaskOp::kNpuExpand,
+     Engine::kShave,
+     false,
+     {in("in", "nb", kBytes), out("out", "nk", kF16)},
+     {NamedAttr{"type", AttrRule::kWeightType}}},
+    {TaskOp::kNpuAccumulate,
+     Engine::kShave,
+     false,
+     {in("partials", "gmn"), in("scales", "ng", kF16), optional(in("mins", "ng", kF16)), optional(in("sums", "mg")),
+      inPlace("out", "mn")},
+     {kAccumulate}},
+    {TaskOp::kNpuGroupSums, Engine::kShave, false, {in("a", "mk", kF16), out("sums", "mg")}, {}},
+    {TaskOp::kNpuBias, Engine::kShave, false, {inPlace("x", "mn"), in("bias", "n")}, {}},
+    pairwise(TaskOp::kNpuAdd, kF32),
+    pairwise(TaskOp::kNpuMul, kF32),
+    pairwise(TaskOp::kNpuSiluMul, kEither),
+    pairwise(TaskOp::kNpuGeluMul, kEither),
+    elementwise(TaskOp::kNpuScale, out("out", "mn"), {"factor", AttrRule::kFinite}),
+    elementwise(TaskOp::kNpuSoftcap, out("out", "mn"), {"cap", AttrRule::kPositive}),
+    elementwise(TaskOp::kNpuCast, out("out", "mn", kF16)),
+    {TaskOp::kNpuSoftmax,
+     Engine::kShave,
+     false,
+     {in("scores", "mr"), in("mask", "r", kBytes), in("row0", "1", kI32), inPlace("max", "m"), inPlace("sum", "m"),
+      out("factor", "m"), out("probs", "mr", kF16)},
+     {NamedAttr{"scale", AttrRule::kPositive}, kNumber("firstRow"), kNumber("firstToken"),
+      NamedAttr{"group", AttrRule::kGroup}, NamedAttr{"window", AttrRule::kWindow}, kFlag("isFirst")}},
+    {TaskOp::kNpuRescale, Engine::kShave, false, {inPlace("acc", "md"), in("factor", "m")}, {}},
+    {TaskOp::kNpuFinish, Engine::kShave, false, {in("acc", "md"), in("sum", "m"), out("out", "md", kF16)}, {}},
+    {TaskOp::kNpuClean, Engine::kShave, false, {inPlace("v", "rd", kF16), in("mask", "r", kBytes)}, {}},
+    {TaskOp::kNpuTopK,
+     Engine::kShave,
+     false,
+     {in("in", "mn"), out("values", "mt"), out("ids", "mt", kI32)},
+     {kNumber("first")}},
+    {TaskOp::kNpuTopKMerge,
+     Engine::kShave,
+     false,
+     {in("values", "pmt"), in("ids", "pmt", kI32), out("values", "mt"), out("ids", "mt", kI32)},
+     {}},
+};
+
+}  // namespace
+
+const NpuTaskRule* npuTaskRule(TaskOp op) {
+  for (const NpuTaskRule& rule : kRules) {
+    if (rule.op == op) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace firn::blob
