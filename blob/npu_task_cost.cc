@@ -15,9 +15,7 @@ uint64_t elementsOf(const OperandRecord& operand) {
   return elements;
 }
 
-uint64_t bytesOf(const OperandRecord& operand) {
-  return dtypeBytes(operand.dtype, elementsOf(operand)).value_or(0);
-}
+uint64_t bytesOf(const OperandRecord& operand) { return dtypeBytes(operand.dtype, elementsOf(operand)).value_or(0); }
 
 machine::Matmul matmulOf(TaskOp op, std::span<const OperandRecord> operands, std::span<const uint64_t> attrs) {
   const OperandRecord& out = operands[2];
@@ -37,8 +35,19 @@ const OperandRecord& workedOn(TaskOp op, std::span<const OperandRecord> operands
   switch (op) {
     case TaskOp::kNpuEmbed: return operands[2];
     case TaskOp::kNpuExpand: return operands[1];
+    case TaskOp::kNpuEmbedGroups:
+    case TaskOp::kNpuExpandGroups: return operands.back();
     default: return operands[0];
   }
+}
+
+/// Bytes of the rows that an embed reads of its tables, which stand between ids and out.
+uint64_t gatheredBytes(std::span<const OperandRecord> operands) {
+  uint64_t rowBytes = 0;
+  for (const OperandRecord& table : operands.subspan(1, operands.size() - 2)) {
+    rowBytes += dtypeBytes(table.dtype, table.dims[1]).value_or(0);
+  }
+  return operands[0].dims[0] * rowBytes;
 }
 
 }  // namespace
@@ -55,8 +64,8 @@ machine::Work npuTaskWork(const machine::Machine& machine, TaskOp op, std::span<
   constexpr size_t kPrefixLength = 4;  // "npu."
   machine::Work work =
       machine::shaveWork(machine, taskOpName(op).substr(kPrefixLength), elementsOf(workedOn(op, operands)));
-  if (op != TaskOp::kNpuEmbed) return work;
-  const uint64_t bytes = uint64_t{operands[0].dims[0]} * operands[1].dims[1];
+  if (op != TaskOp::kNpuEmbed && op != TaskOp::kNpuEmbedGroups) return work;
+  const uint64_t bytes = gatheredBytes(operands);
   const machine::Work read = machine::dmaWork(machine, bytes, true);
   const uint64_t rate = std::min<uint64_t>(machine::engineBytesPerMicrosecond(machine), machine.ddrMegabytesPerSecond);
   work.fixedPicoseconds += read.fixedPicoseconds + machine::transferPicoseconds(bytes, rate);

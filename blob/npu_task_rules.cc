@@ -125,6 +125,18 @@ constexpr NpuTaskRule kRules[] = {
      false,
      {in("values", "pmt"), in("ids", "pmt", kI32), out("values", "mt"), out("ids", "mt", kI32)},
      {}},
+    {TaskOp::kNpuEmbedGroups,
+     Engine::kShave,
+     false,
+     {in("ids", "m", kI32), in(in("codes", "vb", kBytes), static_cast<uint8_t>(NpuPlace::kWeights)),
+      in(in("scales", "vg", kF16), static_cast<uint8_t>(NpuPlace::kWeights)),
+      optional(in(in("mins", "vg", kF16), static_cast<uint8_t>(NpuPlace::kWeights))), out("out", "mk")},
+     {NamedAttr{"bits", AttrRule::kCodeBits}, kNumber("zero")}},
+    {TaskOp::kNpuExpandGroups,
+     Engine::kShave,
+     false,
+     {in("codes", "nb", kBytes), in("scales", "ng", kF16), optional(in("mins", "ng", kF16)), out("out", "nk", kF16)},
+     {NamedAttr{"bits", AttrRule::kCodeBits}, kNumber("zero")}},
 };
 
 }  // namespace

@@ -223,6 +223,8 @@ class NpuTaskCheck {
       }
       case TaskOp::kNpuEmbed:
       case TaskOp::kNpuExpand: return checkRowBytes(task_.attrs[0]);
+      case TaskOp::kNpuEmbedGroups:
+      case TaskOp::kNpuExpandGroups:
       case TaskOp::kNpuMatmulGroups: {
         const uint64_t bytes = uint64_t{dim('k')} * task_.attrs[0] / kByteBits;
         if (dim('k') % dim('g') != 0 || dim('k') / dim('g') % 2 != 0) return wrong("k", dim('k'), dim('g') * 2);

@@ -60,6 +60,8 @@ std::string_view taskOpName(TaskOp op) {
     case TaskOp::kNpuClean: return "npu.clean";
     case TaskOp::kNpuTopK: return "npu.top_k";
     case TaskOp::kNpuTopKMerge: return "npu.top_k_merge";
+    case TaskOp::kNpuEmbedGroups: return "npu.embed_groups";
+    case TaskOp::kNpuExpandGroups: return "npu.expand_groups";
   }
   return {};
 }

@@ -62,10 +62,11 @@ enum class TaskOp : uint16_t {
   kCpuTopK = 113,         ///< in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
   kCpuTopKMerge = 114,    ///< parts of values f32[lanes,m,K] and ids i32[lanes,m,K], values f32[m,K], ids i32[m,K]
 
-  // Npu target: blob/npu_task_rules.cc holds types and places; attrs as named here. Operands lie in the CMX of the task's
+  // Npu target: blob/npu_task_rules.cc holds types and places; attrs as named here. Operands lie in the CMX of the
+  // task's
   // tile unless said otherwise; `raw` rows are bytes of the source format, whose number is an attr. kernels/npu/<op>.cc
-  kNpuCopy = 200,     ///< DMA: src, dst: same type and dims; src anywhere, dst in CMX, scratch or an output; attrs: tiles
-                      ///< (bits of all tiles that a dst in CMX is written to, at the same offset; 0: its own)
+  kNpuCopy = 200,  ///< DMA: src, dst: same type and dims; src anywhere, dst in CMX, scratch or an output; attrs: tiles
+                   ///< (bits of all tiles that a dst in CMX is written to, at the same offset; 0: its own)
   kNpuKvWrite = 201,  ///< DMA: in f16[m,h,d], cache kv[h,T,d]: row i to cache row row0 + firstRow + i; attrs: firstRow
   kNpuMatmul = 210,   ///< DPU: a f16[m,k], w f16[n,k] or transposed (strides 1, s), out f32 or f16[m,n]; attrs:
                       ///< accumulate (1: added to what out holds, f32)
@@ -73,28 +74,33 @@ enum class TaskOp : uint16_t {
                            ///< attrs: bits (4, 8), zero (taken from each code)
   kNpuEmbed = 220,         ///< SHAVE: ids i32[m], table raw u8[V,b] in the weights, out f32[m,n]; attrs: type
   kNpuRmsNorm = 221,       ///< SHAVE: in f32[m,n], weight f32[n], out f16 or f32[m,n]; attrs: eps (double)
-  kNpuRope = 222,          ///< SHAVE: in f32[m,h,d], positions i32[m], freqs f32[p], out f16 or f32[m,h,d]; attrs: pairing,
-                           ///< dims, magnitude (double), as 5
-  kNpuExpand = 223,        ///< SHAVE: in raw u8[n,b], out f16[n,k]; attrs: type
-  kNpuAccumulate = 224,    ///< SHAVE: partials f32[g,m,n], scales f16[n,g], mins? f16[n,g], sums? f32[m,g], out f32[m,n];
-                           ///< attrs: accumulate. out (+)= sum over g of scales * partials + mins * sums
-  kNpuGroupSums = 225,     ///< SHAVE: a f16[m,k], sums f32[m,g]
-  kNpuBias = 226,          ///< SHAVE: x f32[m,n] in place, bias f32[n]
-  kNpuAdd = 227,           ///< SHAVE: a, b, out f32[m,n]
-  kNpuMul = 228,           ///< SHAVE: a, b, out f32[m,n]
-  kNpuSiluMul = 229,       ///< SHAVE: gate, up f32[m,n], out f16 or f32[m,n]
-  kNpuGeluMul = 230,       ///< SHAVE: the same, gelu in the tanh form
-  kNpuScale = 231,         ///< SHAVE: in, out f32[m,n]; attrs: factor (double)
-  kNpuSoftcap = 232,       ///< SHAVE: in, out f32[m,n]; attrs: cap (double)
-  kNpuCast = 233,          ///< SHAVE: in f32[m,n], out f16[m,n]
-  kNpuSoftmax = 234,  ///< SHAVE: scores f32[m,r], mask u8[r], row0 i32[1], max, sum f32[m] in place, factor f32[m], probs
-                      ///< f16[m,r]: a block of r cache rows for the queries of one KV head, row t * group + i of head i of
-                      ///< token t; attrs: scale (double), firstRow, firstToken, group, window (0: none), isFirst
-  kNpuRescale = 235,  ///< SHAVE: acc f32[m,d] in place, factor f32[m]
-  kNpuFinish = 236,   ///< SHAVE: acc f32[m,d], sum f32[m], out f16[m,d]: acc / sum, 0 where sum is 0
-  kNpuClean = 237,    ///< SHAVE: v f16[r,d] in place, mask u8[r]: rows with mask 0 become 0
-  kNpuTopK = 238,     ///< SHAVE: in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
+  kNpuRope = 222,    ///< SHAVE: in f32[m,h,d], positions i32[m], freqs f32[p], out f16 or f32[m,h,d]; attrs: pairing,
+                     ///< dims, magnitude (double), as 5
+  kNpuExpand = 223,  ///< SHAVE: in raw u8[n,b], out f16[n,k]; attrs: type
+  kNpuAccumulate = 224,  ///< SHAVE: partials f32[g,m,n], scales f16[n,g], mins? f16[n,g], sums? f32[m,g], out f32[m,n];
+                         ///< attrs: accumulate. out (+)= sum over g of scales * partials + mins * sums
+  kNpuGroupSums = 225,   ///< SHAVE: a f16[m,k], sums f32[m,g]
+  kNpuBias = 226,        ///< SHAVE: x f32[m,n] in place, bias f32[n]
+  kNpuAdd = 227,         ///< SHAVE: a, b, out f32[m,n]
+  kNpuMul = 228,         ///< SHAVE: a, b, out f32[m,n]
+  kNpuSiluMul = 229,     ///< SHAVE: gate, up f32[m,n], out f16 or f32[m,n]
+  kNpuGeluMul = 230,     ///< SHAVE: the same, gelu in the tanh form
+  kNpuScale = 231,       ///< SHAVE: in, out f32[m,n]; attrs: factor (double)
+  kNpuSoftcap = 232,     ///< SHAVE: in, out f32[m,n]; attrs: cap (double)
+  kNpuCast = 233,        ///< SHAVE: in f32[m,n], out f16[m,n]
+  kNpuSoftmax =
+      234,  ///< SHAVE: scores f32[m,r], mask u8[r], row0 i32[1], max, sum f32[m] in place, factor f32[m], probs
+            ///< f16[m,r]: a block of r cache rows for the queries of one KV head, row t * group + i of head i of
+            ///< token t; attrs: scale (double), firstRow, firstToken, group, window (0: none), isFirst
+  kNpuRescale = 235,    ///< SHAVE: acc f32[m,d] in place, factor f32[m]
+  kNpuFinish = 236,     ///< SHAVE: acc f32[m,d], sum f32[m], out f16[m,d]: acc / sum, 0 where sum is 0
+  kNpuClean = 237,      ///< SHAVE: v f16[r,d] in place, mask u8[r]: rows with mask 0 become 0
+  kNpuTopK = 238,       ///< SHAVE: in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
   kNpuTopKMerge = 239,  ///< SHAVE: parts of values f32[p,m,K] and ids i32[p,m,K], values f32[m,K], ids i32[m,K]
+  kNpuEmbedGroups =
+      240,  ///< SHAVE: ids i32[m], codes u8[V,b], scales f16[V,g], mins? f16[V,g], all three in the weights,
+            ///< out f32[m,k]; attrs: bits, zero, as 211
+  kNpuExpandGroups = 241,  ///< SHAVE: codes u8[n,b], scales f16[n,g], mins? f16[n,g], out f16[n,k]; attrs: bits, zero
 };
 
 /// "ref.linear", "cpu.linear_i8"; empty when the number is no op.

@@ -18,9 +18,10 @@ namespace firn::machine {
 enum class Engine : uint8_t { kDma, kDpu, kShave };
 
 /// The kernels of SHAVE. A machine file has a cost line for each, and for no other.
-inline constexpr std::array<std::string_view, 20> kShaveKernels = {
-    "embed",    "rms_norm", "rope",    "expand", "accumulate", "group_sums", "bias",   "add",   "mul",   "silu_mul",
-    "gelu_mul", "scale",    "softcap", "cast",   "softmax",    "rescale",    "finish", "clean", "top_k", "top_k_merge"};
+inline constexpr std::array<std::string_view, 22> kShaveKernels = {
+    "embed",  "rms_norm", "rope",     "expand",      "accumulate",   "group_sums",   "bias",    "add",
+    "mul",    "silu_mul", "gelu_mul", "scale",       "softcap",      "cast",         "softmax", "rescale",
+    "finish", "clean",    "top_k",    "top_k_merge", "embed_groups", "expand_groups"};
 
 /// One way in which the MACs of a tile stand: rows x channels x depth of them work in one cycle.
 struct Grid {

@@ -52,12 +52,12 @@ FIRN_INLINE Affine affine(float scale, float min, float maxCode) {
 enum class MinKind : uint8_t { kNone, kAdded, kSubtracted };
 
 template <MinKind kMin>
-FIRN_INLINE void storeWeights(uint16_t* out, F32 codes, const Affine& to) {
+FIRN_INLINE void storeWeights(uint16_t* out, F32 codes, const Affine& to, size_t n = 16) {
   F32 x = mul(splat(to.scale), codes);
   if constexpr (kMin == MinKind::kAdded) x = add(x, splat(to.min));
   if constexpr (kMin == MinKind::kSubtracted) x = sub(x, splat(to.min));
-  if (to.isSafe) return storeF16N(out, x, 16);
-  storeSaturated(out, x, 16);
+  if (to.isSafe) return storeF16N(out, x, n);
+  storeSaturated(out, x, n);
 }
 
 /// 16 or 0 in each byte, for the fifth bits of 16 weights in two bytes.

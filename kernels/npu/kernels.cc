@@ -26,6 +26,8 @@ const NpuKernels& kernelsOf(InstructionSet isa) {
 void matmul(const MatmulArgs& args) { best().matmul(args); }
 void matmulGroups(const MatmulGroupsArgs& args) { best().matmulGroups(args); }
 void expand(const ExpandArgs& args) { best().expand(args); }
+void expandGroups(const ExpandGroupsArgs& args) { best().expandGroups(args); }
+void embedGroups(const EmbedGroupsArgs& args) { best().embedGroups(args); }
 void rmsNorm(const RmsNormArgs& args) { best().rmsNorm(args); }
 void accumulate(const AccumulateArgs& args) { best().accumulate(args); }
 void groupSums(const GroupSumsArgs& args) { best().groupSums(args); }

@@ -7,6 +7,7 @@
 #include "kernels/npu/accumulate.h"
 #include "kernels/npu/elementwise.h"
 #include "kernels/npu/expand.h"
+#include "kernels/npu/expand_groups.h"
 #include "kernels/npu/group_sums.h"
 #include "kernels/npu/matmul.h"
 #include "kernels/npu/matmul_groups.h"
@@ -23,6 +24,8 @@ struct NpuKernels {
   void (*matmul)(const MatmulArgs&);
   void (*matmulGroups)(const MatmulGroupsArgs&);
   void (*expand)(const ExpandArgs&);
+  void (*expandGroups)(const ExpandGroupsArgs&);
+  void (*embedGroups)(const EmbedGroupsArgs&);
   void (*rmsNorm)(const RmsNormArgs&);
   void (*accumulate)(const AccumulateArgs&);
   void (*groupSums)(const GroupSumsArgs&);

@@ -3,6 +3,7 @@
 
 #include "kernels/npu/accumulate_text.h"
 #include "kernels/npu/elementwise_text.h"
+#include "kernels/npu/expand_groups_text.h"
 #include "kernels/npu/expand_text.h"
 #include "kernels/npu/matmul_groups_text.h"
 #include "kernels/npu/matmul_text.h"
@@ -18,6 +19,8 @@ constexpr NpuKernels makeTable(InstructionSet isa) {
           .matmul = matmulKernel,
           .matmulGroups = matmulGroupsKernel,
           .expand = expandKernel,
+          .expandGroups = expandGroupsKernel,
+          .embedGroups = embedGroupsKernel,
           .rmsNorm = rmsNormKernel,
           .accumulate = accumulateKernel,
           .groupSums = groupSumsKernel,

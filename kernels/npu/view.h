@@ -33,6 +33,16 @@ struct PartsView {
   uint64_t rowStride = 0;
 };
 
+/// Weights [n, K] as planes, in groups of K / scales.columns columns, an even number. Value of a weight: scale * (code
+/// - zero) of its group, + min where there are mins; in fp32, rounded after each operation.
+struct GroupsView {
+  MatrixView<const uint8_t> codes;    ///< [n, K * bits / 8], as in matmul_groups.h
+  MatrixView<const uint16_t> scales;  ///< [n, groups]
+  MatrixView<const uint16_t> mins;    ///< [n, groups], or without data: none
+  uint32_t bits = 4;                  ///< 4 or 8
+  int32_t zero = 0;                   ///< a code of so many bits; 0 with 8 bits: codes are signed
+};
+
 /// An output [rows, columns] of f32 or f16. What is beyond the largest f16 becomes infinite (f32ToF16).
 struct FloatView {
   DType type = DType::kF32;
