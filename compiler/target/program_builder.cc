@@ -95,9 +95,8 @@ mlir::FlatSymbolRefAttr ProgramBuilder::stream(llvm::StringRef name, const Strea
   }
   std::string& known = streams_[content];
   if (known.empty()) {
-    const std::string& form = packs.packs.front().form;
-    std::string suffix = form == "rope_table" ? ".table" : task::isPlaneForm(form) ? "." + form : "";
-    known = uniqueName(packs.isWhole ? sources.front().getSymName().str() + suffix : name.str());
+    bool isTable = packs.packs.front().form == "rope_table";
+    known = uniqueName(packs.isWhole ? sources.front().getSymName().str() + (isTable ? ".table" : "") : name.str());
     mlir::OpBuilder builder = atEnd();
     auto loc = program_.getLoc();
     auto op =
