@@ -7,6 +7,7 @@
 #include "base/concat.h"
 #include "compiler/blob_emit/emit.h"
 #include "compiler/ir/task.h"
+#include "kernels/quant/group_split.h"
 #include "kernels/quant/panel.h"
 
 namespace firn::blob_emit {
@@ -31,6 +32,7 @@ class WeightStream {
     if (tensor == nullptr) return internalError(concat("the model has no tensor '", text(pack.getSource()), "'"));
     FIRN_RETURN_IF_ERROR(checkShape(pack, *tensor));
     if (pack.getForm() == "panels") return writePanels(pack, *tensor);
+    if (task::isPlaneForm(pack.getForm())) return writePlane(pack, *tensor);
     return pack.getForm() == "raw" ? append(tensor->bytes) : writeAsF32(pack, *tensor);
   }
 
@@ -86,6 +88,34 @@ class WeightStream {
       FIRN_RETURN_IF_ERROR(append(buffer_));
     }
     return Status::ok();
+  }
+
+  /// The pack's verifier has seen that the type has this plane.
+  Status writePlane(task::PackOp pack, const import::TensorView& tensor) {
+    task::PackPlane plane = *task::packPlane(pack.getForm(), tensor.type, pack.getColumns()[1]);
+    uint64_t planeBytes = *dtypeBytes(plane.dtype, static_cast<uint64_t>(plane.columns));
+    uint64_t rowBytes = *dtypeBytes(tensor.type, tensor.dims.back());
+    uint64_t skip = *dtypeBytes(tensor.type, static_cast<uint64_t>(pack.getColumns()[0]));
+    auto columns = static_cast<uint64_t>(pack.getColumns()[1]);
+    auto count = static_cast<uint64_t>(pack.getRows()[1]);
+    uint64_t chunkRows = std::max<uint64_t>(1, kChunkBytes / planeBytes);
+    for (uint64_t done = 0; done < count; done += chunkRows) {
+      uint64_t first = static_cast<uint64_t>(pack.getRows()[0]) + done;
+      buffer_.resize(std::min(chunkRows, count - done) * planeBytes);
+      for (uint64_t at = 0; at < buffer_.size(); at += planeBytes) {
+        auto row = tensor.bytes.subspan((first + at / planeBytes) * rowBytes + skip);
+        quant::splitRow(tensor.type, row, columns,
+                        planesOf(pack.getForm(), std::span(buffer_).subspan(at, planeBytes)));
+      }
+      FIRN_RETURN_IF_ERROR(append(buffer_));
+    }
+    return Status::ok();
+  }
+
+  static quant::SplitPlanes planesOf(llvm::StringRef form, std::span<std::byte> plane) {
+    quant::SplitPlanes planes;
+    (form == "codes" ? planes.codes : form == "scales" ? planes.scales : planes.mins) = plane;
+    return planes;
   }
 
   Status writeAsF32(task::PackOp pack, const import::TensorView& tensor) {

@@ -40,6 +40,17 @@ std::optional<blob::TaskOp> taskOpFromName(llvm::StringRef name);
 std::optional<uint64_t> operandExtent(DType type, blob::Layout layout, llvm::ArrayRef<int64_t> dims,
                                       llvm::ArrayRef<int64_t> strides);
 
+/// What a row of a pack of a plane holds.
+struct PackPlane {
+  DType dtype = DType::kU8;
+  int64_t columns = 0;
+};
+/// Of the forms codes, scales and mins of `columns` weights of a type (kernels/quant/group_split.h); nullopt for other
+/// forms, for a type without that plane, and for columns that are no whole groups.
+std::optional<PackPlane> packPlane(llvm::StringRef form, DType type, int64_t columns);
+/// True of those three.
+bool isPlaneForm(llvm::StringRef form);
+
 }  // namespace firn::task
 
 #include "compiler/ir/task_dialect.h.inc"

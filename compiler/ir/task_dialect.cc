@@ -4,6 +4,7 @@
 
 #include "blob/names.h"
 #include "compiler/ir/task.h"
+#include "kernels/quant/group_split.h"
 #include "mlir/IR/Builders.h"
 
 #include "compiler/ir/task_dialect.cc.inc"
@@ -116,10 +117,20 @@ mlir::LogicalResult StreamOp::verify() {
   return checkAddress(*this, getAddress());
 }
 
+bool isPlaneForm(llvm::StringRef form) { return form == "codes" || form == "scales" || form == "mins"; }
+
+std::optional<PackPlane> packPlane(llvm::StringRef form, DType type, int64_t columns) {
+  std::optional<quant::GroupFormat> format = quant::groupFormat(type);
+  if (!isPlaneForm(form) || !format || columns < 0 || columns % format->groupElements != 0) return std::nullopt;
+  if (form == "codes") return PackPlane{DType::kU8, static_cast<int64_t>(format->codeBytes(columns))};
+  if (form == "mins" && !format->hasMins) return std::nullopt;
+  return PackPlane{DType::kF16, columns / format->groupElements};
+}
+
 mlir::LogicalResult PackOp::verify() {
   llvm::StringRef form = getForm();
-  if (form != "raw" && form != "f32" && form != "panels" && form != "rope_table") {
-    return emitOpError() << "form is '" << form << "', not raw, f32, panels or rope_table";
+  if (form != "raw" && form != "f32" && form != "panels" && form != "rope_table" && !isPlaneForm(form)) {
+    return emitOpError() << "form is '" << form << "', not raw, f32, panels, codes, scales, mins or rope_table";
   }
   std::optional<DType> dtype = dtypeFromName(getDtype());
   if (!dtype) return emitOpError() << "'" << getDtype() << "' is no element type";
@@ -130,13 +141,21 @@ mlir::LogicalResult PackOp::verify() {
   }
   if (getOffset() % kAlignment != 0) return emitOpError() << "offset is no multiple of " << kAlignment;
   bool panels = form == "panels";
-  int64_t width = form == "rope_table" ? 2 * getColumns()[1] : getColumns()[1];
+  PackPlane row{*dtype, form == "rope_table" ? 2 * getColumns()[1] : getColumns()[1]};
+  if (isPlaneForm(form)) {
+    std::optional<PackPlane> plane = packPlane(form, *dtype, getColumns()[1]);
+    if (!plane || !packPlane(form, *dtype, getColumns()[0])) {
+      return emitOpError() << getDtype() << " columns [" << getColumns() << "] have no " << form
+                           << ": expected whole groups of a type that is stored so";
+    }
+    row = *plane;
+  }
   std::optional<uint64_t> bytes =
-      operandExtent(*dtype, panels ? blob::Layout::kPanels : blob::Layout::kStrided, {getRows()[1], width},
-                    panels ? llvm::ArrayRef<int64_t>{0, 0} : llvm::ArrayRef<int64_t>{width, 1});
+      operandExtent(row.dtype, panels ? blob::Layout::kPanels : blob::Layout::kStrided, {getRows()[1], row.columns},
+                    panels ? llvm::ArrayRef<int64_t>{0, 0} : llvm::ArrayRef<int64_t>{row.columns, 1});
   if (!bytes || *bytes != static_cast<uint64_t>(getBytes())) {
-    return emitOpError() << "states " << getBytes() << " bytes, but " << getDtype() << " [" << getRows()[1] << ", "
-                         << width << "] as " << form << " takes " << bytes.value_or(0);
+    return emitOpError() << "states " << getBytes() << " bytes, but " << dtypeName(row.dtype) << " [" << getRows()[1]
+                         << ", " << row.columns << "] as " << form << " takes " << bytes.value_or(0);
   }
   if (getValues() && form != "rope_table") {
     if (panels || *dtype != DType::kF32) return emitOpError() << getDtype() << " " << form << " has no values";

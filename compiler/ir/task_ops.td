@@ -81,7 +81,8 @@ def Task_PackOp : Task_Op<"pack", [HasParent<"StreamOp">]> {
   let description = [{
     Forms: `raw` (bytes of the source, or f32 `values`), `f32` (the source, or `values`, as fp32), `panels`
     (kernels/quant/panel.h), `rope_table` (f32 [rows, 2 * columns]: cos and sin times `magnitude` of position times each
-    of `values`). The values of `raw` and `f32` are one for each element.
+    of `values`), or a plane of a type with groups (kernels/quant/group_split.h): `codes` (u8 [rows, bytes]), `scales` or
+    `mins` (f16 [rows, groups]), rows in the order of the source. The values of `raw` and `f32` are one for each element.
     `rows` and `columns` are [first, count] of the source matrix [N, K]; a vector is one row.
   }];
   let arguments = (ins StrAttr:$source, DenseI64ArrayAttr:$rows, DenseI64ArrayAttr:$columns, StrAttr:$form,

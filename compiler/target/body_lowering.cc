@@ -18,6 +18,11 @@ void describeTensor(std::string& text, const Tensor& tensor) {
 Tensor weightTensor(const Pack& pack, bool isVector) {
   Tensor tensor = denseTensor(blob::Space::kWeights, "", pack.dtype, {pack.rowCount, pack.columnCount});
   if (isVector) tensor = denseTensor(blob::Space::kWeights, "", pack.dtype, {pack.columnCount});
+  if (task::isPlaneForm(pack.form)) {
+    std::optional<task::PackPlane> plane = task::packPlane(pack.form, pack.dtype, pack.columnCount);
+    assert(plane && "rules ask for planes of types that have them");
+    tensor = denseTensor(blob::Space::kWeights, "", plane->dtype, {pack.rowCount, plane->columns});
+  }
   if (pack.form == "panels") {
     tensor.layout = blob::Layout::kPanels;
     tensor.strides.assign(2, 0);
@@ -120,6 +125,7 @@ std::string BodyLowering::wholeStream(const WeightInfo& weight, Pack pack) {
   StreamTemplate stream;
   stream.isWhole = true;
   stream.param = weight.symbol;
+  if (task::isPlaneForm(pack.form)) stream.param += "." + pack.form;  // a body may read several of one weight
   std::string key = pack.key();
   if (auto actual = llvm::dyn_cast<graph::WeightOp>(weight.op)) {
     stream.append(std::move(pack));

@@ -104,7 +104,8 @@ class BodyLowering {
 
   /// The weight that `symbol` names for `user`. Fails with a diagnostic when its type is none that firn stores.
   mlir::FailureOr<WeightInfo> weight(mlir::Operation* user, mlir::FlatSymbolRefAttr symbol);
-  /// Rows and columns of a weight, in `form`, in the stream of `lane`; asked for again, the same bytes.
+  /// Rows and columns of a weight, in `form` (task.pack), in the stream of `lane`; asked for again, the same bytes. A
+  /// plane is what it holds: codes u8, scales and mins f16.
   Tensor streamed(int lane, const WeightInfo& weight, llvm::StringRef form, Range rows, Range columns);
   /// A whole weight in a stream of its own, as `form` says.
   Tensor whole(const WeightInfo& weight, llvm::StringRef form);

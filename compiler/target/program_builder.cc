@@ -95,8 +95,9 @@ mlir::FlatSymbolRefAttr ProgramBuilder::stream(llvm::StringRef name, const Strea
   }
   std::string& known = streams_[content];
   if (known.empty()) {
-    bool isTable = packs.packs.front().form == "rope_table";
-    known = uniqueName(packs.isWhole ? sources.front().getSymName().str() + (isTable ? ".table" : "") : name.str());
+    const std::string& form = packs.packs.front().form;
+    std::string suffix = form == "rope_table" ? ".table" : task::isPlaneForm(form) ? "." + form : "";
+    known = uniqueName(packs.isWhole ? sources.front().getSymName().str() + suffix : name.str());
     mlir::OpBuilder builder = atEnd();
     auto loc = program_.getLoc();
     auto op =

@@ -66,8 +66,8 @@ void splitRow(DType type, std::span<const std::byte> row, uint64_t columns, cons
   const uint64_t groupBytes = source->format.codeBytes(kGroup);
   for (uint64_t g = 0; g < columns / kGroup; ++g) {
     const std::byte* block = row.data() + g * source->blockBytes();
-    if (!planes.scales.empty()) planes.scales[g] = loadAs<uint16_t>(block);
-    if (!planes.mins.empty()) planes.mins[g] = loadAs<uint16_t>(block + sizeof(uint16_t));
+    if (!planes.scales.empty()) storeAs(&planes.scales[2 * g], loadAs<uint16_t>(block));
+    if (!planes.mins.empty()) storeAs(&planes.mins[2 * g], loadAs<uint16_t>(block + 2));
     if (planes.codes.empty()) continue;
     putGroup(codesOf(*source, block + source->codesOffset()), source->format.bits, &planes.codes[g * groupBytes]);
   }

@@ -29,7 +29,8 @@ struct GroupFormat {
   bool hasMins = false;  ///< each group has a min too
   uint32_t groupElements = blob::kPanelGroup;
 
-  uint64_t codeBytes(uint64_t columns) const { return columns * bits / 8; }
+  /// Of a row of whole groups.
+  uint64_t codeBytes(uint64_t columns) const { return columns / groupElements * (groupElements * bits / 8); }
 };
 
 /// nullopt for types that are not stored as planes.
@@ -38,8 +39,8 @@ std::optional<GroupFormat> groupFormat(DType type);
 /// Where the planes of a row go, each of its whole size; an empty one is not written.
 struct SplitPlanes {
   std::span<std::byte> codes;
-  std::span<uint16_t> scales;
-  std::span<uint16_t> mins;
+  std::span<std::byte> scales;
+  std::span<std::byte> mins;
 };
 
 /// The planes of `columns` weights, whole groups, that begin at `row`, of a type that has a groupFormat. The bytes and

@@ -21,12 +21,14 @@ struct Planes {
   std::vector<uint16_t> mins;
 };
 
+std::span<std::byte> bytesOf(std::vector<uint16_t>& halves) { return std::as_writable_bytes(std::span(halves)); }
+
 Planes split(DType type, std::span<const std::byte> row, uint64_t columns) {
   const GroupFormat format = *groupFormat(type);
   const uint64_t groups = columns / format.groupElements;
   Planes planes{Bytes(format.codeBytes(columns), std::byte{0xEE}), std::vector<uint16_t>(groups, 0xEEEE),
                 std::vector<uint16_t>(format.hasMins ? groups : 0, 0xEEEE)};
-  splitRow(type, row, columns, {planes.codes, planes.scales, planes.mins});
+  splitRow(type, row, columns, {planes.codes, bytesOf(planes.scales), bytesOf(planes.mins)});
   return planes;
 }
 
@@ -107,9 +109,9 @@ TEST(GroupSplitTest, AnEmptyPlaneIsLeftOut) {
   splitRow(DType::kQ5_1, row, 96, {codes, {}, {}});
   EXPECT_EQ(codes, whole.codes);
   std::vector<uint16_t> plane(3);
-  splitRow(DType::kQ5_1, row, 96, {{}, plane, {}});
+  splitRow(DType::kQ5_1, row, 96, {{}, bytesOf(plane), {}});
   EXPECT_EQ(plane, whole.scales);
-  splitRow(DType::kQ5_1, row, 96, {{}, {}, plane});
+  splitRow(DType::kQ5_1, row, 96, {{}, {}, bytesOf(plane)});
   EXPECT_EQ(plane, whole.mins);
 }
 

@@ -59,10 +59,10 @@ Planes anyPlanesOf(DType type, uint64_t rows, uint64_t groups, Random& random) {
     for (std::byte& byte : row) byte = static_cast<std::byte>(random.below(256));
     const std::span codes(planes.codes.data() + i * planes.codeStride(), planes.format.codeBytes(planes.columns));
     const uint64_t at = i * (groups + 1);
-    quant::splitRow(type, row, planes.columns,
-                    {std::as_writable_bytes(codes),
-                     {&planes.scales[at], groups},
-                     planes.format.hasMins ? std::span(&planes.mins[at], groups) : std::span<uint16_t>()});
+    quant::splitRow(
+        type, row, planes.columns,
+        {std::as_writable_bytes(codes), std::as_writable_bytes(std::span(&planes.scales[at], groups)),
+         planes.format.hasMins ? std::as_writable_bytes(std::span(&planes.mins[at], groups)) : std::span<std::byte>()});
     quant::dequantizeRow(type, row, {&planes.values[i * planes.columns], planes.columns});
   }
   return planes;

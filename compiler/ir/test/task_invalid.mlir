@@ -1,7 +1,7 @@
 // What the verifiers of the task dialect refuse.
 // RUN: firn-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{target is 'gpu', expected one of: cpu, reference}}
+// expected-error@+1 {{target is 'gpu', expected one of: cpu, npu, reference}}
 task.program "gpu" lanes 1 model {} {
 }
 
@@ -45,8 +45,53 @@ task.program "cpu" lanes 1 model {} {
 
 task.program "cpu" lanes 1 model {} {
   task.stream @s bytes 512 {
-    // expected-error@+1 {{form is 'tiles', not raw, f32, panels or rope_table}}
+    // expected-error@+1 {{form is 'tiles', not raw, f32, panels, codes, scales, mins or rope_table}}
     task.pack "tiles" "f32" of "a" rows [0, 1] columns [0, 64] at 0 bytes 256
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 2048 {
+    // expected-error@+1 {{states 1023 bytes, but u8 [32, 32] as codes takes 1024}}
+    task.pack "codes" "q4_0" of "a" rows [0, 32] columns [0, 64] at 0 bytes 1023
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 2048 {
+    // expected-error@+1 {{states 1152 bytes, but f16 [32, 2] as scales takes 128}}
+    task.pack "scales" "q8_0" of "a" rows [0, 32] columns [0, 64] at 0 bytes 1152
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 2048 {
+    // expected-error@+1 {{q4_0 columns [0, 64] have no mins: expected whole groups of a type that is stored so}}
+    task.pack "mins" "q4_0" of "a" rows [0, 32] columns [0, 64] at 0 bytes 128
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 2048 {
+    // expected-error@+1 {{q4_1 columns [16, 64] have no codes}}
+    task.pack "codes" "q4_1" of "a" rows [0, 32] columns [16, 64] at 0 bytes 1024
+  }
+}
+
+// -----
+
+task.program "cpu" lanes 1 model {} {
+  task.stream @s bytes 2048 {
+    // expected-error@+1 {{q4_k columns [0, 256] have no codes}}
+    task.pack "codes" "q4_k" of "a" rows [0, 1] columns [0, 256] at 0 bytes 128
   }
 }
 

@@ -14,6 +14,14 @@ task.program "cpu" lanes 2 model {kv_rows = 128 : i64} memory {kv_bytes = 512 : 
     // CHECK: task.pack "rope_table" "f32" of "rope" rows [0, 4] columns [0, 2] at 0 bytes 64 values dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32> magnitude 1.000000e+00
     task.pack "rope_table" "f32" of "rope" rows [0, 4] columns [0, 2] at 0 bytes 64 values dense<[1.0, 0.5]> : tensor<2xf32> magnitude 1.0
   }
+  task.stream @planes bytes 1408 {
+    // CHECK: task.pack "codes" "q4_1" of "blk.0.attn_q.weight" rows [0, 32] columns [0, 64] at 0 bytes 1024
+    task.pack "codes" "q4_1" of "blk.0.attn_q.weight" rows [0, 32] columns [0, 64] at 0 bytes 1024
+    // CHECK: task.pack "scales" "q4_1" of "blk.0.attn_q.weight" rows [0, 32] columns [0, 64] at 1024 bytes 128
+    task.pack "scales" "q4_1" of "blk.0.attn_q.weight" rows [0, 32] columns [0, 64] at 1024 bytes 128
+    // CHECK: task.pack "mins" "q4_1" of "blk.0.attn_q.weight" rows [0, 32] columns [0, 64] at 1152 bytes 128
+    task.pack "mins" "q4_1" of "blk.0.attn_q.weight" rows [0, 32] columns [0, 64] at 1152 bytes 128
+  }
   task.stream @norm bytes 64 {
     // CHECK: task.pack "raw" "f32" of "norm" rows [0, 1] columns [0, 2] at 0 bytes 8 values dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32>
     task.pack "raw" "f32" of "norm" rows [0, 1] columns [0, 2] at 0 bytes 8 values dense<[1.0, 0.5]> : tensor<2xf32>
