@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -273,6 +274,7 @@ TEST(ScheduleFaultsTest, EveryHarmfulFaultIsFound) {
     }
   }
   for (size_t kind = 0; kind < kFaults.size(); ++kind) EXPECT_GE(harmful[kind], 20) << kFaultNames[kind];
+  EXPECT_GE(std::accumulate(harmful.begin(), harmful.end(), 0), 400);
 }
 
 /// No wait of a schedule is implied by others, so each lost one is a race.
