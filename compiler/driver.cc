@@ -7,6 +7,7 @@
 #include "base/concat.h"
 #include "base/joined.h"
 #include "blob/kv_part.h"
+#include "blob/machine/machine.h"
 #include "blob/names.h"
 #include "blob/writer.h"
 #include "compiler/blob_emit/emit.h"
@@ -18,6 +19,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/placement.h"
+#include "compiler/target/npu/machine_files.h"
 #include "kernels/cpu/arithmetic.h"
 #include "llvm/Support/raw_os_ostream.h"
 #include "mlir/IR/Diagnostics.h"
@@ -109,11 +111,12 @@ blob::Hash128 hashOfHex(const std::string& hex) {
 class Compilation {
  public:
   Compilation(const CompileOptions& options, const std::vector<PlaceRange>& places, const import::ModelSpec& spec,
-              const Sizes& sizes)
+              const Sizes& sizes, const std::string& machine)
       : options_(options),
         places_(places),
         spec_(spec),
         sizes_(sizes),
+        machine_(machine),
         context_(mlir::MLIRContext::Threading::DISABLED) {}
 
   /// All phases up to the last one asked for; true when the blob is to be written too.
@@ -130,6 +133,7 @@ class Compilation {
       FIRN_RETURN_IF_ERROR(runPhase(phase, [&] {
         mlir::PassManager manager(&context_);
         manager.enableVerifier(false);  // runPhase tells what it finds from a refusal
+        if (phase == "lower") manager.addPass(passes::createNpuLegalizePass());
         manager.addPass(std::move(pass));
         return manager.run(*module_);
       }));
@@ -192,7 +196,8 @@ class Compilation {
     if (phase == "lower") {
       const ActivationPlanes& planes = options_.activationPlanes;
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
-                                      planes.attentionInputs, planes.head, planes.others, options_.kvType});
+                                      planes.attentionInputs, planes.head, planes.others, options_.kvType,
+                                      machine_});
     }
     if (phase == "schedule") return passes::createSchedulePass();
     return nullptr;
@@ -240,6 +245,8 @@ class Compilation {
     contents.ident.arithmeticId = cpu::kArithmeticId;
     contents.ident.modelHash = spec_.sourceHash;
     contents.ident.compilerId = hashOfHex(compilerId());
+    const auto isNpu = [](const blob::EntryRecord& entry) { return entry.target == blob::Target::kNpu; };
+    if (std::ranges::any_of(program.entries, isNpu)) contents.machine = machine_;
     contents.card = modelCard(spec_, sizes_, options_);
     contents.tokenizer = spec_.tokenizerImage;
     contents.chatTemplate = spec_.chatTemplate;
@@ -251,10 +258,29 @@ class Compilation {
   const std::vector<PlaceRange>& places_;
   const import::ModelSpec& spec_;
   const Sizes& sizes_;
+  const std::string& machine_;  ///< text of the machine file
   std::vector<std::string> warnings_;
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
 };
+
+/// The machine that programs for the npu are made for, unless another is named.
+constexpr std::string_view kDefaultMachine = "lnl";
+
+bool usesNpu(const CompileOptions& options, const std::vector<PlaceRange>& places) {
+  const std::string_view npu = blob::targetName(blob::Target::kNpu);
+  return options.target == npu || options.prefillTarget == npu || options.decodeTarget == npu ||
+         std::ranges::any_of(places, [&](const PlaceRange& place) { return place.target == npu; });
+}
+
+/// The text of the machine file, verified; empty where nothing is on the npu.
+Result<std::string> machineOf(const CompileOptions& options, const std::vector<PlaceRange>& places) {
+  if (!usesNpu(options, places)) return std::string();
+  const std::string_view name = options.machine.empty() ? kDefaultMachine : std::string_view(options.machine);
+  FIRN_ASSIGN_OR_RETURN(std::string text, npu::machineText(name));
+  FIRN_RETURN_IF_ERROR(machine::parseMachine(text, name).status());
+  return text;
+}
 
 void addWarnings(const import::ModelSpec& spec, const Sizes& sizes, CompileReport& report) {
   if (spec.trainedContext != 0 && sizes.kvRows > spec.trainedContext) {
@@ -296,7 +322,8 @@ Status compile(const CompileOptions& options, CompileReport* report) {
   facts.contexts = sizes.contexts;
   facts.batches = sizes.batches;
   addWarnings(spec, sizes, facts);
-  Compilation compilation(options, places, spec, sizes);
+  FIRN_ASSIGN_OR_RETURN(const std::string machine, machineOf(options, places));
+  Compilation compilation(options, places, spec, sizes, machine);
   FIRN_ASSIGN_OR_RETURN(const bool writes, compilation.runPasses());
   facts.warnings.insert(facts.warnings.end(), compilation.warnings().begin(), compilation.warnings().end());
   if (options.printTo != nullptr) compilation.print(*options.printTo);

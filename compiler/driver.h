@@ -46,6 +46,7 @@ struct CompileOptions {
   /// Rows of batch entries, in which so many sessions take a step together: 2, 4 or 8 each. Empty:
   /// none, since a single conversation has no use for them.
   std::vector<uint32_t> batches;
+  std::string machine;          ///< of target npu: the name of a machine that firn knows, or a path; empty: the default
   std::optional<DType> kvType;  ///< of the KV cache (blob/kv_part.h); nullopt: the target's own, f16 on cpu
   uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. A target may have a number of its own.
   ActivationPlanes activationPlanes;

@@ -50,6 +50,7 @@ void describe(CLI::App& app, Request& request) {
   app.add_option("--prefill-device", options.prefillTarget, "Device that runs the prompt (default: --device)");
   app.add_option("--decode-device", options.decodeTarget, "Device that runs everything else (default: --device)");
   app.add_option("--place", options.places, firn::tools::kPlaceHelp);
+  app.add_option("--machine", options.machine, firn::tools::machineHelp());
   app.add_option_function<std::string>(
          "--kv-type", [&options](const std::string& name) { options.kvType = firn::blob::kvTypeFromName(name); },
          "Element type of the KV cache: " + firn::blob::kvTypeNames() +

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/joined.h"
 #include "compiler/compiler_id.h"
+#include "compiler/target/npu/machine_files.h"
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/import.h"
 #include "tools/child_process.h"
@@ -55,12 +56,17 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
     FIRN_ASSIGN_OR_RETURN(nlohmann::json file, identityOf(shard));
     files.push_back(std::move(file));
   }
+  std::string machine;  // a file may change under its name
+  if (!choice.machine.empty()) {
+    FIRN_ASSIGN_OR_RETURN(machine, npu::machineText(choice.machine));
+  }
   const nlohmann::json parts = {files,
                                 toHex(import::sourceHash(model)),
                                 deviceOf(choice),
                                 choice.prefillDevice,
                                 choice.decodeDevice,
                                 choice.place,
+                                machine,
                                 choice.maxPromptLen,
                                 choice.minResponseLen,
                                 choice.kvType,
@@ -85,6 +91,7 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
   add("--prefill-device", choice.prefillDevice);
   add("--decode-device", choice.decodeDevice);
   add("--place", choice.place);
+  add("--machine", choice.machine);
   add("--max-prompt-len", std::to_string(choice.maxPromptLen));
   add("--min-response-len", std::to_string(choice.minResponseLen));
   add("--kv-type", choice.kvType);

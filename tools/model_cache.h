@@ -20,6 +20,7 @@ struct CompileChoice {
   std::string device;         ///< empty: cpu
   std::string prefillDevice;  ///< empty: device
   std::string decodeDevice;   ///< empty: device
+  std::string machine;        ///< of device npu: a name or a path (machine_files.h); empty: its default
   std::string place;          ///< of single layers and the head (compiler/placement.h); empty: nothing
   uint32_t maxPromptLen = 0;
   uint32_t minResponseLen = 0;

@@ -84,6 +84,7 @@ void ModelChoice::addTo(CLI::App& command) {
   command.add_option("--decode-device", compile.decodeDevice, "Device that runs everything else (for a GGUF)")
       ->check(deviceCheck());
   command.add_option("--place", compile.place, std::string(kPlaceHelp) + " (for a GGUF)");
+  command.add_option("--machine", compile.machine, machineHelp() + " (for a GGUF)");
   const NumberRange rows = {1, compiler::kMaxTokens};  // as firn-compile
   addNumber(command, "--threads", compile.threads, "Threads (default: the CPUs of this process)", {1, blob::kMaxLanes});
   addNumberList(command, "--prefill-chunks", compile.prefillChunks,
@@ -116,7 +117,8 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     }
     for (const auto& [option, value] :
          {std::pair("--prefill-device", &choice.compile.prefillDevice),
-          std::pair("--decode-device", &choice.compile.decodeDevice), std::pair("--place", &choice.compile.place)}) {
+          std::pair("--decode-device", &choice.compile.decodeDevice), std::pair("--place", &choice.compile.place),
+          std::pair("--machine", &choice.compile.machine)}) {
       if (!value->empty()) {
         return invalidArgument(std::string(option) + " is fixed in a blob; give it to firn compile");
       }

@@ -6,9 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/joined.h"
 #include "base/quote.h"
 #include "blob/kv_part.h"
 #include "blob/names.h"
+#include "compiler/target/npu/machine_files.h"
 
 namespace firn::tools {
 
@@ -26,6 +28,10 @@ inline constexpr const char* kPlaceHelp =
     "Devices of single layers and of the head: entries such as layers[0:4]=reference,head=cpu with commas between "
     "them. "
     "layers[FIRST:END] ends before layer END; either number may be left out";
+
+inline std::string machineHelp() {
+  return "Machine that device npu is: one of " + joined(npu::machineNames(), ", ") + ", or a machine file (default: lnl)";
+}
 
 inline CLI::Validator deviceCheck() { return nameCheck(blob::targetFromName, blob::targetNames()); }
 inline CLI::Validator kvTypeCheck() { return nameCheck(blob::kvTypeFromName, blob::kvTypeNames()); }

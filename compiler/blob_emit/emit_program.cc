@@ -53,6 +53,7 @@ uint16_t baseOf(task::OperandAttr operand, const llvm::StringMap<uint16_t>& para
   if (operand.getSpace() == blob::Space::kSymbol) {
     return static_cast<uint16_t>(*task::symbolFromName(operand.getBase()));
   }
+  if (operand.getSpace() == blob::Space::kCmx) return static_cast<uint16_t>(task::cmxBase(operand.getBase())->tile);
   auto found = params.find(operand.getBase());
   return found == params.end() ? blob::kNoBase : found->second;
 }
@@ -81,6 +82,23 @@ uint64_t valueOf(mlir::Attribute attr) {
 
 std::string_view view(llvm::StringRef text) { return {text.data(), text.size()}; }
 
+std::vector<blob::BarrierUse> waitsOf(task::RunOp run) {
+  std::vector<blob::BarrierUse> uses;
+  const llvm::ArrayRef<int64_t> pairs = run.getWaits().value_or(llvm::ArrayRef<int64_t>());
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    uses.push_back({static_cast<uint32_t>(pairs[i]), static_cast<uint32_t>(pairs[i + 1])});
+  }
+  return uses;
+}
+
+std::vector<blob::BarrierUse> signalsOf(task::RunOp run) {
+  std::vector<blob::BarrierUse> uses;
+  for (int64_t barrier : run.getSignals().value_or(llvm::ArrayRef<int64_t>())) {
+    uses.push_back({static_cast<uint32_t>(barrier), 0});
+  }
+  return uses;
+}
+
 void emitTask(task::RunOp run, const llvm::StringMap<uint16_t>& params, blob::Program& program) {
   std::vector<blob::OperandRecord> operands;
   for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) operands.push_back(recordOf(operand, params));
@@ -88,7 +106,9 @@ void emitTask(task::RunOp run, const llvm::StringMap<uint16_t>& params, blob::Pr
   if (mlir::ArrayAttr values = run.getValuesAttr()) {
     for (mlir::Attribute value : values) attrs.push_back(valueOf(value));
   }
-  program.addTask({*task::taskOpFromName(run.getOp()), view(run.getName()), operands, attrs});
+  const std::vector<blob::BarrierUse> waits = waitsOf(run);
+  const std::vector<blob::BarrierUse> signals = signalsOf(run);
+  program.addTask({*task::taskOpFromName(run.getOp()), view(run.getName()), operands, attrs, waits, signals});
 }
 
 uint32_t emitBody(task::BodyOp body, blob::Program& program) {
@@ -130,10 +150,16 @@ Status checkNames(task::ProgramOp op) {
   };
   op.walk([&](task::RunOp run) {
     if (!task::taskOpFromName(run.getOp())) refuse("task", run.getName(), "is of an unknown op");
+    if (run.getWaits().value_or(llvm::ArrayRef<int64_t>()).size() > 2 * size_t{UINT8_MAX} ||
+        run.getSignals().value_or(llvm::ArrayRef<int64_t>()).size() > UINT8_MAX) {
+      refuse("task", run.getName(), "has more waits or signals than a blob can hold");
+    }
     if (run.getArgs().size() > UINT16_MAX) refuse("task", run.getName(), "has more operands than a blob can hold");
     for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
       bool isNamed = operand.getSpace() == blob::Space::kSymbol;
       if (isNamed && !task::symbolFromName(operand.getBase())) refuse("task", run.getName(), "names an unknown symbol");
+      const bool isOnChip = operand.getSpace() == blob::Space::kCmx;
+      if (isOnChip && !task::cmxBase(operand.getBase())) refuse("task", run.getName(), "names no tile");
     }
   });
   op.walk([&](task::SymbolOp symbol) {

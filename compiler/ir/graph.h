@@ -37,6 +37,9 @@ inline constexpr llvm::StringLiteral kEntryAttr =
     "graph.entry";  ///< on a func: {kind, rows, context}, and {part, parts} of a cut one
 inline constexpr llvm::StringLiteral kDeviceAttr = "graph.device";  ///< on a func, by `place`: a target's name
 inline constexpr llvm::StringLiteral kReasonAttr = "graph.reason";  ///< on a func, by `place`: why that device
+/// On a body: names of the buffers in which its matrix results cross to the next body; without it x0, x1, ...
+inline constexpr llvm::StringLiteral kCrossingsAttr = "graph.crossings";
+inline constexpr llvm::StringLiteral kHalfCrossing = "half.";  ///< such a name begins so where the values are f16
 
 /// Names of function arguments. Caches are "kv.k.<layer>" and "kv.v.<layer>" in entries, "k" and "v" in bodies.
 inline constexpr llvm::StringLiteral kIdsArg = "ids";

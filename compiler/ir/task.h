@@ -17,7 +17,10 @@
 
 namespace firn::task {
 
-/// "scratch", "weights", "kv", "symbol".
+/// On a program of target npu: the text of its machine file.
+inline constexpr llvm::StringLiteral kMachineAttr = "task.machine";
+
+/// "scratch", "weights", "kv", "symbol", "cmx".
 llvm::StringRef spaceName(blob::Space space);
 std::optional<blob::Space> spaceFromName(llvm::StringRef name);
 
@@ -50,6 +53,13 @@ struct PackPlane {
 std::optional<PackPlane> packPlane(llvm::StringRef form, DType type, int64_t columns);
 /// True of those three.
 bool isPlaneForm(llvm::StringRef form);
+
+/// What the base of a cmx operand names: "@x.0:3" a buffer and a tile, "3" a tile alone. Nullopt for any other text.
+struct CmxBase {
+  llvm::StringRef buffer;
+  unsigned tile = 0;
+};
+std::optional<CmxBase> cmxBase(llvm::StringRef base);
 
 }  // namespace firn::task
 

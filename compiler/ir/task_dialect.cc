@@ -51,8 +51,20 @@ mlir::LogicalResult checkAddress(mlir::Operation* op, std::optional<int64_t> add
   return mlir::success();
 }
 
+/// The memory that a body's tasks may name, looked up by name in constant time: there are many tasks.
+struct Names {
+  mlir::SymbolTable own;
+  mlir::SymbolTable program;
+
+  template <typename Op>
+  Op find(llvm::StringRef name) const {
+    if (auto found = own.lookup<Op>(name)) return found;
+    return program.lookup<Op>(name);
+  }
+};
+
 /// What an operand counts from exists, and its bytes lie inside.
-mlir::LogicalResult checkOperand(RunOp run, unsigned index, OperandAttr operand) {
+mlir::LogicalResult checkOperand(RunOp run, unsigned index, OperandAttr operand, const Names& names) {
   auto fail = [&] { return run.emitOpError() << "operand " << index << ": "; };
   auto fits = [&](uint64_t limit) -> mlir::LogicalResult {
     if (operand.getOffset() > limit || operand.getBytes() > limit - operand.getOffset()) {
@@ -72,12 +84,23 @@ mlir::LogicalResult checkOperand(RunOp run, unsigned index, OperandAttr operand)
     return symbolFromName(base) ? mlir::success() : fail() << "'" << base << "' is no symbol of an entry";
   }
   if (base.empty()) return mlir::success();
+  if (operand.getSpace() == blob::Space::kCmx) {
+    std::optional<CmxBase> cmx = cmxBase(base);
+    if (!cmx) return fail() << "'" << base << "' is no buffer and tile of cmx";
+    if (cmx->buffer.empty()) return mlir::success();
+    auto buffer = names.find<BufferOp>(cmx->buffer);
+    if (!buffer) return fail() << "no task.buffer @" << cmx->buffer;
+    if (!buffer.getTiles() || (static_cast<uint64_t>(*buffer.getTiles()) >> cmx->tile & 1) == 0) {
+      return fail() << "buffer @" << cmx->buffer << " does not lie in tile " << cmx->tile;
+    }
+    return fits(buffer.getBytes());
+  }
   if (llvm::StringRef name = base; name.consume_front("@")) {
     if (operand.getSpace() == blob::Space::kScratch) {
-      auto buffer = lookup<BufferOp>(run, name);
+      auto buffer = names.find<BufferOp>(name);
       return buffer ? fits(buffer.getBytes()) : fail() << "no task.buffer @" << name;
     }
-    auto stream = lookup<StreamOp>(run, name);
+    auto stream = names.find<StreamOp>(name);
     return stream ? fits(stream.getBytes()) : fail() << "no task.stream @" << name;
   }
   for (auto param : run->getParentOfType<BodyOp>().getParams().getAsRange<ParamAttr>()) {
@@ -195,6 +218,26 @@ mlir::LogicalResult BodyOp::verify() {
   return holdsOnly<BufferOp, SegmentOp>(*this, *getBody().begin());
 }
 
+mlir::LogicalResult BodyOp::verifyRegions() {
+  const Names names = {mlir::SymbolTable(*this), mlir::SymbolTable((*this)->getParentOp())};
+  const mlir::WalkResult result = walk([&](RunOp run) {
+    unsigned index = 0;
+    for (auto operand : run.getArgs().getAsRange<OperandAttr>()) {
+      if (mlir::failed(checkOperand(run, index++, operand, names))) return mlir::WalkResult::interrupt();
+    }
+    return mlir::WalkResult::advance();
+  });
+  return mlir::failure(result.wasInterrupted());
+}
+
+std::optional<CmxBase> cmxBase(llvm::StringRef base) {
+  CmxBase cmx;
+  llvm::StringRef tile = base;
+  if (base.starts_with("@")) std::tie(cmx.buffer, tile) = base.drop_front().rsplit(':');
+  if (tile.getAsInteger(10, cmx.tile) || cmx.tile >= 64) return std::nullopt;
+  return cmx;
+}
+
 mlir::LogicalResult SegmentOp::verify() {
   if (mlir::failed(holdsOnly<LaneOp>(*this, *getBody().begin()))) return mlir::failure();
   int64_t lanes = (*this)->getParentOfType<ProgramOp>().getLanes();
@@ -211,10 +254,6 @@ mlir::LogicalResult SegmentOp::verify() {
 
 mlir::LogicalResult RunOp::verify() {
   if (!taskOpFromName(getOp())) return emitOpError() << "'" << getOp() << "' is no task op";
-  unsigned index = 0;
-  for (auto operand : getArgs().getAsRange<OperandAttr>()) {
-    if (mlir::failed(checkOperand(*this, index++, operand))) return mlir::failure();
-  }
   for (mlir::Attribute value : getValues().value_or(mlir::ArrayAttr::get(getContext(), {}))) {
     if (!llvm::isa<mlir::IntegerAttr, mlir::FloatAttr>(value)) {
       return emitOpError() << "attribute " << value << " is no number";

@@ -26,7 +26,8 @@ def Task_OperandAttr : AttrDef<Task_Dialect, "Operand"> {
     `#task.operand<scratch "@x.0" + 0 : f32 [16, 576] strides [576, 1] bytes 36864>`
 
     `base` is: a task.buffer or task.stream ("@name", until schedule gives it an address), a parameter of the body
-    ("lane0"), a symbol kind ("ids"), or empty. dims and strides count elements; `panels` weights have no strides.
+    ("lane0"), a symbol kind ("ids"), or empty. In space cmx it names the tile too: "@name:3", and "3" alone once
+    scheduled. dims and strides count elements; `panels` weights have no strides.
     `bytes` is the extent from the offset. Checked by task.run.
   }];
   let parameters = (ins
@@ -100,12 +101,12 @@ def Task_BufferOp : Task_Op<"buffer", [Symbol]> {
   let description = [{
     In the program a buffer keeps its bytes between the calls of an entry; `group` names the entries that share one
     plan. In a body its bytes are free before its first and after its last task; `lane` says that only this lane
-    touches it.
+    touches it; `tiles` that it lies in the on-chip memory of these tiles (bits), at the same address in each.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$bytes, OptionalAttr<I64Attr>:$lane,
-                       OptionalAttr<StrAttr>:$group, OptionalAttr<I64Attr>:$address);
+                       OptionalAttr<I64Attr>:$tiles, OptionalAttr<StrAttr>:$group, OptionalAttr<I64Attr>:$address);
   let assemblyFormat = [{
-    $sym_name `bytes` $bytes (`lane` $lane^)? (`group` $group^)? (`at` $address^)? attr-dict
+    $sym_name `bytes` $bytes (`lane` $lane^)? (`tiles` $tiles^)? (`group` $group^)? (`at` $address^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -113,11 +114,16 @@ def Task_BufferOp : Task_Op<"buffer", [Symbol]> {
 def Task_BodyOp : Task_Op<"body", [Symbol, SymbolTable, NoRegionArguments, 
                                    HasParent<"ProgramOp">] # GraphRegionNoTerminator.traits> {
   let summary = "a function shared by calls: segments in order, a barrier of all lanes after each";
+  let description = [{
+    Of target npu: before schedule one segment with all tasks in lane 0, in an order in which they could run one by one;
+    after it a segment for each queue of the machine, which run at once, and `takes` says how long (picoseconds).
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<Task_ParamAttr, "params">:$params,
-                       OptionalAttr<StrAttr>:$group);
+                       OptionalAttr<StrAttr>:$group, OptionalAttr<I64Attr>:$picoseconds);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name $params (`group` $group^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name $params (`group` $group^)? (`takes` $picoseconds^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Task_SegmentOp : Task_Op<"segment", [NoRegionArguments, 
@@ -138,9 +144,15 @@ def Task_LaneOp : Task_Op<"lane", [NoRegionArguments,
 
 def Task_RunOp : Task_Op<"run", [HasParent<"LaneOp">]> {
   let summary = "one task: an op of blob/task_op.h with its operands and attributes";
+  let description = [{
+    `waits`: pairs of barrier and count, `signals`: barriers (blob/layout.h, BarrierUse); of target npu, once scheduled.
+  }];
   let arguments = (ins StrAttr:$op, StrAttr:$name, TypedArrayAttrBase<Task_OperandAttr, "operands">:$args,
-                       OptionalAttr<ArrayAttr>:$values);
-  let assemblyFormat = "$op `for` $name $args (`attrs` $values^)? attr-dict";
+                       OptionalAttr<ArrayAttr>:$values, OptionalAttr<DenseI64ArrayAttr>:$waits,
+                       OptionalAttr<DenseI64ArrayAttr>:$signals);
+  let assemblyFormat = [{
+    $op `for` $name $args (`attrs` $values^)? (`waits` $waits^)? (`signals` $signals^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 

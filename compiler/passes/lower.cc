@@ -22,6 +22,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     attentionInputPlanes_ = options.attentionInputPlanes;
     headPlanes_ = options.headPlanes;
     otherPlanes_ = options.otherPlanes;
+    machine_ = options.machine;
     if (options.kvType) kvType_ = task::dtypeName(*options.kvType).str();
   }
 
@@ -39,12 +40,17 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
                          << blob::kvTypeNames();
       return signalPassFailure();
     }
-    target::LoweringChoices choices = {attentionInputPlanes_, headPlanes_, otherPlanes_};
+    machine::Machine machine;
+    if (llvm::is_contained(targets, target::findTarget(kNpuName)) && mlir::failed(readMachine(module, machine))) {
+      return signalPassFailure();
+    }
+    target::LoweringChoices choices = {&machine, attentionInputPlanes_, headPlanes_, otherPlanes_};
     for (const target::Target* target : targets) {
       target::ProgramShape shape;
       shape.lanes = lanes_;
       shape.kvType = *kvType;
       if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
+      if (target->name() == kNpuName) shape.machine = machine_.getValue();
       if (mlir::failed(target::lowerModule(module, *target, shape, choices))) return signalPassFailure();
     }
     for (mlir::Operation& op : llvm::make_early_inc_range(*module.getBody())) {
@@ -53,6 +59,15 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   }
 
  private:
+  static constexpr llvm::StringLiteral kNpuName = "npu";
+
+  mlir::LogicalResult readMachine(mlir::ModuleOp module, machine::Machine& machine) const {
+    Result<machine::Machine> parsed = machine::parseMachine(machine_.getValue(), "the machine file");
+    if (!parsed) return module.emitError() << "task.lower_c3: " << parsed.status().message();
+    machine = *std::move(parsed);
+    return mlir::success();
+  }
+
   /// The targets that functions are on.
   static mlir::LogicalResult findTargets(mlir::ModuleOp module, llvm::SmallVector<const target::Target*>& targets) {
     for (auto func : module.getOps<graph::FuncOp>()) {
@@ -113,6 +128,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
                                         llvm::cl::init(2)};
   Option<int64_t> headPlanes_{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
   Option<std::string> kvType_{*this, "kv-type", llvm::cl::desc("element type of the KV cache"), llvm::cl::init("")};
+  Option<std::string> machine_{*this, "machine", llvm::cl::desc("text of a machine file"), llvm::cl::init("")};
   Option<int64_t> otherPlanes_{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
 };
 

@@ -9,6 +9,7 @@
 #include "compiler/ir/task.h"
 #include "compiler/passes/cost_model.h"
 #include "compiler/passes/interval_allocator.h"
+#include "compiler/passes/npu_schedule.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/target/targets.h"
 #include "llvm/ADT/StringMap.h"
@@ -59,16 +60,27 @@ struct Lifetime {
 class Scheduler {
  public:
   Scheduler(task::ProgramOp program, const target::Target& target)
-      : program_(program), costs_(target.costModel(static_cast<int64_t>(program.getLanes()))) {}
+      : program_(program), costs_(target.costModel(static_cast<int64_t>(program.getLanes()))) {
+    auto text = program->getAttrOfType<mlir::StringAttr>(task::kMachineAttr);
+    Result<machine::Machine> machine = machine::parseMachine(text ? std::string_view(text.getValue()) : "", "task.machine");
+    if (text && machine) machine_ = *std::move(machine);
+  }
 
   /// `weightsBytes` of the weight section are taken by other programs; gives them and those of this one.
-  uint64_t run(uint64_t weightsBytes) {
+  /// Nullopt after a diagnostic.
+  std::optional<uint64_t> run(uint64_t weightsBytes) {
     weightsBytes = placeStreams(program_, weightsBytes);
     for (auto stream : program_.getBody().getOps<task::StreamOp>())
       addresses_[stream.getSymName()] = *stream.getAddress();
     for (auto buffer : program_.getBody().getOps<task::BufferOp>()) placeGroupBuffer(buffer);
     for (auto& [name, plan] : groups_) plan.scratchEnd = plan.sharedEnd;
-    for (auto body : program_.getBody().getOps<task::BodyOp>()) placeBody(body);
+    for (auto body : program_.getBody().getOps<task::BodyOp>()) {
+      if (!machine_) {
+        placeBody(body);
+      } else if (mlir::failed(placeNpuBody(body))) {
+        return std::nullopt;
+      }
+    }
     uint64_t scratchBytes = 0;
     for (auto entry : program_.getBody().getOps<task::EntryOp>()) {
       finishEntry(entry);
@@ -112,6 +124,15 @@ class Scheduler {
     body.walk([&](task::RunOp run) { resolve(run, local); });
   }
 
+  mlir::LogicalResult placeNpuBody(task::BodyOp body) {
+    GroupPlan& plan = groups_[body.getGroup()->str()];
+    uint64_t end = plan.sharedEnd;
+    if (mlir::failed(scheduleNpuBody(body, *machine_, plan.sharedEnd, end))) return mlir::failure();
+    plan.scratchEnd = std::max(plan.scratchEnd, alignUp(end));
+    body.walk([&](task::RunOp run) { resolve(run, {}); });
+    return mlir::success();
+  }
+
   static llvm::StringMap<Lifetime> lifetimesOf(task::BodyOp body) {
     llvm::StringMap<bool> shared;
     for (auto buffer : body.getBody().getOps<task::BufferOp>()) shared[buffer.getSymName()] = !buffer.getLane();
@@ -140,7 +161,7 @@ class Scheduler {
     llvm::SmallVector<mlir::Attribute> args;
     for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
       llvm::StringRef name = operand.getBase();
-      if (!name.consume_front("@")) {
+      if (operand.getSpace() == blob::Space::kCmx || !name.consume_front("@")) {
         args.push_back(operand);
         continue;
       }
@@ -174,7 +195,8 @@ class Scheduler {
     auto [found, isNew] = predicted_.try_emplace({callee.str(), context}, 0);
     if (isNew) {
       auto body = tables_.lookupSymbolIn<task::BodyOp>(program_, mlir::StringAttr::get(program_.getContext(), callee));
-      found->second = bodyPicoseconds(costs_, body, context);
+      found->second = body.getPicoseconds() ? static_cast<uint64_t>(*body.getPicoseconds())
+                                            : bodyPicoseconds(costs_, body, context);
     }
     return found->second;
   }
@@ -201,6 +223,7 @@ class Scheduler {
   llvm::StringMap<uint64_t> addresses_;  ///< of streams and group buffers
   std::map<std::string, GroupPlan> groups_;
   target::CostModel costs_;
+  std::optional<machine::Machine> machine_;  ///< of target npu
   std::map<std::pair<std::string, int64_t>, uint64_t> predicted_;  ///< by body and context
 };
 
@@ -219,7 +242,9 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
     }
     uint64_t weightsBytes = 0;
     for (task::ProgramOp program : programs) {
-      weightsBytes = Scheduler(program, *target::findTarget(program.getTarget())).run(weightsBytes);
+      std::optional<uint64_t> end = Scheduler(program, *target::findTarget(program.getTarget())).run(weightsBytes);
+      if (!end) return signalPassFailure();
+      weightsBytes = *end;
     }
   }
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/dtype.h"
 
@@ -22,6 +23,7 @@ struct LowerOptions {
   int64_t headPlanes = 2;            ///< of the input of the head
   int64_t otherPlanes = 1;           ///< of every other linear
   std::optional<DType> kvType = std::nullopt;  ///< of the cache; nullopt: the target's own
+  std::string machine;                         ///< text of the machine file of target npu
 };
 
 /// The placed graph becomes a task.program for each target: ops to tasks on lanes, with buffers and streams by name.

@@ -10,7 +10,8 @@ namespace {
 
 void describeTensor(std::string& text, const Tensor& tensor) {
   text += std::to_string(static_cast<int>(tensor.space)) + tensor.base + "+" + std::to_string(tensor.offset) + "[";
-  for (int64_t dim : tensor.dims) text += std::to_string(dim) + ",";
+  text += std::to_string(static_cast<int>(tensor.dtype));
+  for (int64_t dim : tensor.dims) text += "," + std::to_string(dim);
   text += "]";
 }
 
@@ -65,6 +66,13 @@ Tensor BodyLowering::laneBuffer(llvm::StringRef hint, int lane, DType dtype, llv
   if (int count = hints_[name]++; count > 0) name += "." + std::to_string(count);
   plan_.buffers.push_back({name, denseBytes(dtype, dims), lane});
   return denseTensor(blob::Space::kScratch, "@" + name, dtype, dims);
+}
+
+std::string BodyLowering::cmxBuffer(llvm::StringRef hint, uint64_t tiles, uint64_t bytes) {
+  std::string name = hint.str();
+  if (int count = hints_[name]++; count > 0) name += "." + std::to_string(count);
+  plan_.buffers.push_back({name, bytes, kSharedLane, tiles});
+  return "@" + name;
 }
 
 Tensor BodyLowering::groupBuffer(llvm::StringRef name, int lane, DType dtype, llvm::ArrayRef<int64_t> dims) {

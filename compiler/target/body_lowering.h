@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "blob/machine/machine.h"
 #include "compiler/ir/graph.h"
 #include "compiler/target/program_builder.h"
 #include "compiler/target/target.h"
@@ -61,6 +62,7 @@ struct WeightInfo {
 
 /// Choices of the compile that rules ask for.
 struct LoweringChoices {
+  const machine::Machine* machine = nullptr;  ///< of the npu; null where no function is on it
   int64_t attentionInputPlanes = 2;
   int64_t headPlanes = 2;
   int64_t otherPlanes = 1;
@@ -99,6 +101,8 @@ class BodyLowering {
   Tensor sharedBuffer(llvm::StringRef hint, DType dtype, llvm::ArrayRef<int64_t> dims) {
     return laneBuffer(hint, kSharedLane, dtype, dims);
   }
+  /// On-chip memory of the tiles whose bits are set, at one address in all of them; "@name", to be followed by ":tile".
+  std::string cmxBuffer(llvm::StringRef hint, uint64_t tiles, uint64_t bytes);
   /// Scratch that lives on between bodies of an entry.
   Tensor groupBuffer(llvm::StringRef name, int lane, DType dtype, llvm::ArrayRef<int64_t> dims);
 

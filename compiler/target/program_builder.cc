@@ -73,6 +73,7 @@ ProgramBuilder::ProgramBuilder(mlir::ModuleOp module, ProgramShape shape) : shap
   program_ = builder.create<task::ProgramOp>(module.getLoc(), shape_.target, shape_.lanes, modelAttr(builder, shape_),
                                              mlir::DictionaryAttr());
   program_.getBody().emplaceBlock();
+  if (!shape_.machine.empty()) program_->setAttr(task::kMachineAttr, builder.getStringAttr(shape_.machine));
 }
 
 mlir::OpBuilder ProgramBuilder::atEnd() { return mlir::OpBuilder::atBlockEnd(&program_.getBody().front()); }
@@ -122,7 +123,8 @@ std::string ProgramBuilder::groupBuffer(llvm::StringRef group, llvm::StringRef n
     known = "@" + uniqueName(symbol);
     mlir::OpBuilder builder = atEnd();
     builder.create<task::BufferOp>(program_.getLoc(), llvm::StringRef(known).drop_front(), bytes,
-                                   optionalLane(builder, lane), builder.getStringAttr(group), mlir::IntegerAttr());
+                                   optionalLane(builder, lane), mlir::IntegerAttr(), builder.getStringAttr(group),
+                                   mlir::IntegerAttr());
   }
   return known;
 }
@@ -134,10 +136,13 @@ std::string ProgramBuilder::body(llvm::StringRef name, const BodyPlan& plan) {
   mlir::OpBuilder builder = atEnd();
   auto loc = program_.getLoc();
   llvm::SmallVector<mlir::Attribute> params(plan.params.begin(), plan.params.end());
-  auto body = builder.create<task::BodyOp>(loc, known, builder.getArrayAttr(params), builder.getStringAttr(plan.group));
+  auto body = builder.create<task::BodyOp>(loc, known, builder.getArrayAttr(params), builder.getStringAttr(plan.group),
+                                           mlir::IntegerAttr());
   builder.setInsertionPointToStart(&body.getBody().emplaceBlock());
   for (const BodyPlan::Buffer& buffer : plan.buffers) {
-    builder.create<task::BufferOp>(loc, buffer.name, buffer.bytes, optionalLane(builder, buffer.lane),
+    mlir::IntegerAttr tiles;
+    if (buffer.tiles != 0) tiles = builder.getI64IntegerAttr(static_cast<int64_t>(buffer.tiles));
+    builder.create<task::BufferOp>(loc, buffer.name, buffer.bytes, optionalLane(builder, buffer.lane), tiles,
                                    mlir::StringAttr(), mlir::IntegerAttr());
   }
   for (const auto& lanes : plan.segments) {
@@ -146,7 +151,10 @@ std::string ProgramBuilder::body(llvm::StringRef name, const BodyPlan& plan) {
     for (size_t index = 0; index < lanes.size(); ++index) {
       auto lane = inSegment.create<task::LaneOp>(loc, index);
       mlir::OpBuilder inLane = mlir::OpBuilder::atBlockBegin(&lane.getBody().emplaceBlock());
-      for (const Run& run : lanes[index]) inLane.create<task::RunOp>(loc, run.op, run.name, run.args, run.values);
+      for (const Run& run : lanes[index]) {
+        inLane.create<task::RunOp>(loc, run.op, run.name, run.args, run.values, mlir::DenseI64ArrayAttr(),
+                                   mlir::DenseI64ArrayAttr());
+      }
     }
   }
   return known;

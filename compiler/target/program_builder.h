@@ -29,6 +29,7 @@ struct ProgramShape {
   int64_t maxPromptTokens = 0;
   int64_t minResponseTokens = 0;
   graph::ModelCard card;
+  std::string machine;  ///< text of the machine file, of target npu
 };
 
 /// One tensor of a stream (task.pack). `source` names a weight of the graph: its symbol, until bound to an actual one.
@@ -73,6 +74,7 @@ struct BodyPlan {
     std::string name;
     uint64_t bytes = 0;
     int lane = kSharedLane;
+    uint64_t tiles = 0;  ///< on-chip memory of these tiles (bits); 0: scratch
   };
   std::string group;
   std::vector<task::ParamAttr> params;

@@ -4,6 +4,7 @@
 
 #include "blob/names.h"
 #include "compiler/target/cpu/cpu_target.h"
+#include "compiler/target/npu/npu_target.h"
 #include "compiler/target/reference/reference_target.h"
 
 namespace firn::target {
@@ -24,6 +25,7 @@ llvm::ArrayRef<const Target*> allTargets() {
   static const std::array kTargets = {
       &cpuTarget(),
       &referenceTarget(),
+      &npuTarget(),  // last: what others refuse goes to the first that can, and this one needs a machine file
   };
   return kTargets;
 }

@@ -1,100 +1,32 @@
 #include "compiler/target/reference/reference_target.h"
 
 #include "compiler/target/key_bias.h"
+#include "compiler/target/scratch_values.h"
 #include "compiler/target/top_k_rule.h"
 
 namespace firn::target {
 namespace {
 
 constexpr int kLane = 0;  // there is only one
-using Form = ValueState::Form;
 
-/// Where the value is; the module verifier has seen that it is computed before it is used.
-mlir::FailureOr<Tensor> input(BodyLowering& body, mlir::Operation* op, mlir::Value value) {
-  ValueState* state = body.find(value);
-  if (state == nullptr || state->form != Form::kReplicated) {
-    return op->emitOpError() << "reads a value that is not kept for this body", mlir::failure();
-  }
-  return state->lanes[kLane];
-}
+using scratch::define;
+using scratch::input;
+using scratch::output;
 
-/// Index of `value` among the matrices of `values`; they pass from body to body in buffers x0, x1, ...
-unsigned matrixIndex(mlir::ValueRange values, mlir::Value value) {
-  unsigned index = 0;
-  for (mlir::Value other : values) {
-    if (other == value) break;
-    if (llvm::cast<mlir::RankedTensorType>(other.getType()).getRank() == 2) ++index;
-  }
-  return index;
-}
-
-Tensor crossing(BodyLowering& body, unsigned index, mlir::Type type) {
-  return body.groupBuffer("x" + std::to_string(index), kLane, DType::kF32,
-                          llvm::cast<mlir::RankedTensorType>(type).getShape());
-}
-
-/// True when no op from `op` on, itself aside if it is elementwise, reads what the buffer of `place` holds.
-bool isFree(BodyLowering& body, const Tensor& place, mlir::Operation* op) {
-  for (mlir::BlockArgument arg : op->getBlock()->getArguments()) {
-    ValueState* state = body.find(arg);
-    if (state == nullptr || state->form != Form::kReplicated || state->lanes[kLane].base != place.base) continue;
-    mlir::Operation* last = lastUser(arg);
-    bool mayOverwrite = llvm::isa<graph::AddOp, graph::MulOp>(op);
-    if (last != nullptr && !last->isBeforeInBlock(op) && (last != op || !mayOverwrite)) return false;
-  }
-  return true;
-}
-
-/// Memory for a result, chosen so that it need not be copied: the symbol or the buffer that its reader expects.
-Tensor output(BodyLowering& body, mlir::Value result) {
-  auto shape = llvm::cast<mlir::RankedTensorType>(result.getType()).getShape();
-  mlir::Operation* op = result.getDefiningOp();
-  auto entry = graph::entryOf(op->getParentOfType<graph::FuncOp>());
-  for (mlir::Operation* user : result.getUsers()) {
-    if (auto call = llvm::dyn_cast<graph::CallOp>(user)) {
-      return crossing(body, matrixIndex(call.getArgs(), result), result.getType());
-    }
-    auto ret = llvm::dyn_cast<graph::ReturnOp>(user);
-    if (!ret) continue;
-    // The best of them are read from the symbol as well as from anywhere else.
-    const auto leavesInPlace = [](mlir::Operation* other) { return llvm::isa<graph::ReturnOp, graph::TopKOp>(other); };
-    if (entry && llvm::all_of(result.getUsers(), leavesInPlace)) {
-      return denseTensor(blob::Space::kSymbol, graph::leavesHidden(*entry) ? "hidden" : "logits", DType::kF32, shape);
-    }
-    if (entry) continue;
-    Tensor place = crossing(body, matrixIndex(ret.getValues(), result), result.getType());
-    if (isFree(body, place, op)) return place;
-  }
-  return body.laneBuffer(roleOf(op->getName().stripDialect()), kLane, DType::kF32, shape);
-}
-
-void define(BodyLowering& body, mlir::Value result, const Tensor& place) {
-  ValueState state;
-  state.lanes = {place};
-  body.set(result, state);
-}
-
-mlir::LogicalResult copyTo(BodyLowering& body, mlir::Value value, const Tensor& place) {
-  ValueState* state = body.find(value);
-  if (state == nullptr || state->form != Form::kReplicated) return mlir::failure();
-  Tensor& now = state->lanes[kLane];
-  if (now.space == place.space && now.base == place.base) return mlir::success();
-  body.run(kLane, "ref.copy", "copy", {now, place});
-  now = place;
-  return mlir::success();
+void copy(BodyLowering& body, const Tensor& from, const Tensor& to) {
+  body.run(kLane, "ref.copy", "copy", {from, to});
 }
 
 mlir::LogicalResult loadHidden(BodyLowering& body, mlir::Value value) {
-  return copyTo(body, value, crossing(body, 0, value.getType()));
+  return scratch::copyTo(body, value, scratch::crossing(body, "x0", DType::kF32, value.getType()), copy);
 }
 
 mlir::LogicalResult keepResult(BodyLowering& body, mlir::Value value, unsigned index) {
-  return copyTo(body, value, crossing(body, index, value.getType()));
+  return scratch::keep(body, value, index, copy);
 }
 
 mlir::LogicalResult storeOutput(BodyLowering& body, mlir::Value value, blob::SymbolKind symbol) {
-  auto shape = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
-  return copyTo(body, value, denseTensor(blob::Space::kSymbol, task::symbolName(symbol).str(), DType::kF32, shape));
+  return scratch::store(body, value, symbol, copy);
 }
 
 /// A weight in its source type: those of a layer one behind the other, those of the module on their own.

@@ -1,0 +1,252 @@
+// The attention of the query heads that share a KV head walks the cache in blocks of rows with a running maximum, sum and
+// accumulator (Dao et al., FlashAttention, arXiv 2205.14135; Milakov and Gimelshein, arXiv 1805.02867), so what it needs
+// of CMX does not grow with the context.
+#include "compiler/target/npu/attention.h"
+
+#include <algorithm>
+
+#include "compiler/target/npu/npu_body.h"
+
+namespace firn::target::npu {
+namespace {
+
+/// Rows of scores at most: query heads that share a KV head times tokens.
+constexpr int64_t kScoreRows = 256;
+/// Scores of a block of cache rows at most.
+constexpr int64_t kBlockScores = 1 << 16;
+/// Cache rows that are looked at together: at least and at most.
+constexpr int64_t kFewestRows = 64;
+constexpr int64_t kMostRows = 1024;
+
+/// What the tasks of one attention are made of, all of it in DDR.
+struct Attention {
+  Tensor query;   ///< f16 [m, heads, d]
+  Tensor keys;    ///< f16 [kvHeads, T, d]
+  Tensor values;  ///< the same
+  Tensor mask;    ///< u8 [c]
+  Tensor row0;    ///< i32 [1]
+  Tensor out;     ///< f16 [m, heads, d]
+  int64_t context = 0;
+  int64_t group = 1;  ///< query heads of a KV head
+  double scale = 1;
+  int64_t window = 0;
+};
+
+/// Tokens of one KV head that a tile works on.
+struct Unit {
+  int64_t tile = 0;
+  Range tokens;
+};
+
+/// What a unit keeps from block to block.
+struct Running {
+  OnChip query;
+  OnChip max;
+  OnChip sum;
+  OnChip factor;
+  OnChip accumulator;
+};
+
+class AttentionTasks {
+ public:
+  AttentionTasks(NpuBody& npu, const Attention& attention)
+      : npu_(npu), attention_(attention), d_(attention.query.dims[2]), m_(attention.query.dims[0]) {}
+
+  void emit() {
+    const int64_t perUnit = std::max<int64_t>(1, kScoreRows / attention_.group);
+    const int64_t even = std::max<int64_t>(1, (m_ + npu_.tiles() - 1) / npu_.tiles());
+    const int64_t tokens = std::min(perUnit, m_ >= npu_.tiles() ? even : m_);
+    const int64_t kvHeads = attention_.keys.dims[0];
+    loadShared();
+    int64_t next = 0;  // tile of the next unit
+    for (int64_t head = 0; head < kvHeads; ++head) {
+      // Tiles that work on the same head share what is loaded of it.
+      for (int64_t first = 0; first < m_;) {
+        std::vector<Unit> units;
+        for (; first < m_ && units.size() < static_cast<size_t>(npu_.tiles()); first += tokens) {
+          units.push_back({next, {first, std::min(tokens, m_ - first)}});
+          next = (next + 1) % npu_.tiles();
+        }
+        emitHead(head, units);
+      }
+    }
+  }
+
+ private:
+  static uint64_t tilesOf(llvm::ArrayRef<Unit> units) {
+    uint64_t tiles = 0;
+    for (const Unit& unit : units) tiles |= uint64_t{1} << unit.tile;
+    return tiles;
+  }
+
+  void loadShared() {
+    mask_ = npu_.onChip("mask", npu_.allTiles(), DType::kU8, {attention_.context});
+    npu_.load(attention_.mask.slice(0, attention_.context), mask_, "mask");
+    row0_ = npu_.onChip("row0", npu_.allTiles(), DType::kI32, {1});
+    npu_.load(attention_.row0, row0_, "row0");
+  }
+
+  /// Cache rows from here on no token of the unit sees, wherever the chunk begins: all of it lies inside the context.
+  int64_t visibleEnd(const Unit& unit) const {
+    return attention_.context - m_ + unit.tokens.first + unit.tokens.count;
+  }
+
+  int64_t rowsOf(const Unit& unit) const { return unit.tokens.count * attention_.group; }
+
+  /// Tokens of a unit and the query heads of KV head `head`, [tokens, group, d].
+  Tensor heads(const Tensor& matrix, int64_t head, const Unit& unit) const {
+    Tensor own = matrix.slice(unit.tokens.first, unit.tokens.count);
+    own.offset += static_cast<uint64_t>(head * attention_.group * d_) * 2;
+    own.dims = {unit.tokens.count, attention_.group, d_};
+    return own;
+  }
+
+  Running begin(int64_t head, const Unit& unit) {
+    const uint64_t tile = uint64_t{1} << unit.tile;
+    const int64_t rows = rowsOf(unit);
+    Running running = {npu_.onChip("q", tile, DType::kF16, {rows, d_}), npu_.onChip("max", tile, DType::kF32, {rows}),
+                       npu_.onChip("sum", tile, DType::kF32, {rows}), npu_.onChip("factor", tile, DType::kF32, {rows}),
+                       npu_.onChip("acc", tile, DType::kF32, {rows, d_})};
+    npu_.copy(heads(attention_.query, head, unit),
+              reshaped(running.query.in(unit.tile), {unit.tokens.count, attention_.group, d_}), "q");
+    return running;
+  }
+
+  void emitHead(int64_t head, llvm::ArrayRef<Unit> units) {
+    std::vector<Running> running;
+    for (const Unit& unit : units) running.push_back(begin(head, unit));
+    const int64_t most = rowsOf(*std::ranges::max_element(units, {}, [](const Unit& unit) { return unit.tokens.count; }));
+    const int64_t block = std::clamp(kBlockScores / most / kFewestRows * kFewestRows, kFewestRows, kMostRows);
+    for (int64_t first = 0; first < attention_.context; first += block) {
+      const auto isBlind = [&](const Unit& unit) { return visibleEnd(unit) <= first; };
+      const auto* from = std::ranges::find_if_not(units, isBlind);  // later tokens see more
+      const llvm::ArrayRef<Unit> seeing(from, units.end());
+      if (seeing.empty()) break;
+      const Range rows = {first, std::min(block, visibleEnd(seeing.back()) - first)};
+      const OnChip keys = npu_.onChip("k", tilesOf(seeing), DType::kF16, {rows.count, d_});
+      const OnChip values = npu_.onChip("v", tilesOf(seeing), DType::kF16, {rows.count, d_});
+      npu_.load(attention_.keys.element(head).slice(rows.first, rows.count), keys, "k");
+      npu_.load(attention_.values.element(head).slice(rows.first, rows.count), values, "v");
+      for (size_t i = 0; i < seeing.size(); ++i) {
+        const Range own = {rows.first, std::min(rows.count, visibleEnd(seeing[i]) - rows.first)};
+        emitBlock(seeing[i], own, {keys, values}, running[units.size() - seeing.size() + i]);
+      }
+    }
+    for (size_t i = 0; i < units.size(); ++i) finish(head, units[i], running[i]);
+  }
+
+  void emitBlock(const Unit& unit, Range rows, const std::pair<OnChip, OnChip>& cache, const Running& running) {
+    const int64_t tile = unit.tile;
+    const uint64_t bit = uint64_t{1} << tile;
+    const OnChip scores = npu_.onChip("scores", bit, DType::kF32, {rowsOf(unit), rows.count});
+    const OnChip probs = npu_.onChip("probs", bit, DType::kF16, {rowsOf(unit), rows.count});
+    const Tensor mask = mask_.in(tile).slice(rows.first, rows.count);
+    const Tensor keys = cache.first.in(tile).slice(0, rows.count);
+    const Tensor values = cache.second.in(tile).slice(0, rows.count);
+    npu_.run("npu.matmul", "qk", {running.query.in(tile), keys, scores.in(tile)}, {npu_.integer(0)});
+    npu_.run("npu.clean", "v", {values, mask});
+    const bool isFirst = rows.first == 0;
+    npu_.run("npu.softmax", "softmax",
+             {scores.in(tile), mask, row0_.in(tile), running.max.in(tile), running.sum.in(tile), running.factor.in(tile),
+              probs.in(tile)},
+             {npu_.number(attention_.scale), npu_.integer(rows.first), npu_.integer(unit.tokens.first),
+              npu_.integer(attention_.group), npu_.integer(attention_.window), npu_.integer(isFirst ? 1 : 0)});
+    if (!isFirst) npu_.run("npu.rescale", "softmax", {running.accumulator.in(tile), running.factor.in(tile)});
+    Tensor transposed = values;
+    transposed.dims = {d_, rows.count};
+    transposed.strides = {1, d_};
+    npu_.run("npu.matmul", "pv", {probs.in(tile), transposed, running.accumulator.in(tile)},
+             {npu_.integer(isFirst ? 0 : 1)});
+  }
+
+  void finish(int64_t head, const Unit& unit, const Running& running) {
+    const int64_t tile = unit.tile;
+    const OnChip out = npu_.onChip("att", uint64_t{1} << tile, DType::kF16, {rowsOf(unit), d_});
+    npu_.run("npu.finish", "attention", {running.accumulator.in(tile), running.sum.in(tile), out.in(tile)});
+    npu_.copy(reshaped(out.in(tile), {unit.tokens.count, attention_.group, d_}), heads(attention_.out, head, unit),
+              "attention");
+  }
+
+  NpuBody& npu_;
+  const Attention& attention_;
+  int64_t d_;
+  int64_t m_;
+  OnChip mask_;
+  OnChip row0_;
+};
+
+bool isBatch(mlir::Value row0) { return llvm::cast<mlir::RankedTensorType>(row0.getType()).getNumElements() != 1; }
+
+constexpr const char* kNoBatch = "rows of a batch have caches of their own, which it does not reach";
+
+}  // namespace
+
+std::string whyNoAttention(mlir::Operation* op) {
+  auto attention = llvm::cast<graph::AttentionOp>(op);
+  if (attention.getRow0() && isBatch(attention.getRow0())) return kNoBatch;
+  return "";
+}
+
+std::string whyNoCacheUpdate(mlir::Operation* op) {
+  return isBatch(llvm::cast<graph::CacheUpdateOp>(op).getRow0()) ? kNoBatch : "";
+}
+
+mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
+  auto attention = llvm::cast<graph::AttentionOp>(op);
+  auto query = scratch::input(body, op, attention.getQuery());
+  ValueState* keys = body.find(attention.getKeys());
+  ValueState* values = body.find(attention.getValues());
+  if (mlir::failed(query) || keys == nullptr || values == nullptr) return mlir::failure();
+  auto maskType = llvm::cast<mlir::RankedTensorType>(attention.getMask().getType());
+  if (maskType.isDynamicDim(0)) return op->emitOpError() << "npu.attention_c1: the context is not known: run legalize";
+  if (query->dtype != DType::kF16) return op->emitOpError() << "npu.attention_c2: the query is not stored as f16";
+  const int64_t headDim = query->dims[1] / attention.getHeads();
+  Tensor out = scratch::output(body, attention.getResult(), storedType(attention.getResult()));
+  if (out.dtype != DType::kF16) out = scratch::output(body, attention.getResult(), DType::kF16);
+  const Attention tasks = {.query = query->heads(headDim),
+                           .keys = keys->cache,
+                           .values = values->cache,
+                           .mask = body.find(attention.getMask())->lanes[0],
+                           .row0 = denseTensor(blob::Space::kSymbol, "row0", DType::kI32, {1}),
+                           .out = out.heads(headDim),
+                           .context = maskType.getDimSize(0),
+                           .group = attention.getHeads() / attention.getKvHeads(),
+                           .scale = attention.getScale().convertToFloat(),
+                           .window = attention.getWindow()};
+  NpuBody npu(body);
+  AttentionTasks(npu, tasks).emit();
+  scratch::define(body, attention.getResult(), out);
+  return mlir::success();
+}
+
+mlir::LogicalResult lowerCacheUpdate(BodyLowering& body, mlir::Operation* op) {
+  auto update = llvm::cast<graph::CacheUpdateOp>(op);
+  auto in = scratch::input(body, op, update.getInput());
+  ValueState* cache = body.find(update.getCache());
+  if (mlir::failed(in) || cache == nullptr) return mlir::failure();
+  if (cache->cache.dtype != DType::kF16) {
+    return op->emitOpError() << "npu.cache_update_c1: the KV type is " << task::dtypeName(cache->cache.dtype)
+                             << "; the npu keeps f16: compile with --kv-type f16";
+  }
+  NpuBody npu(body);
+  const int64_t columns = in->dims[1];
+  const int64_t headDim = columns / update.getHeads();
+  const DType type = in->dtype;
+  for (const Piece& piece : npu.pieces(in->dims[0], columns, dtypeInfo(type)->blockBytes, true)) {
+    const uint64_t tile = uint64_t{1} << piece.tile;
+    const OnChip rows = npu.onChip("rows", tile, type, {piece.rows.count, columns});
+    npu.load(part(*in, piece.rows, piece.columns), rows, "kv_write");
+    OnChip half = rows;
+    if (type != DType::kF16) {
+      half = npu.onChip("half", tile, DType::kF16, {piece.rows.count, columns});
+      npu.run("npu.cast", "kv_write", {rows.in(piece.tile), half.in(piece.tile)});
+    }
+    npu.run("npu.kv_write", "kv_write",
+            {reshaped(half.in(piece.tile), {piece.rows.count, columns / headDim, headDim}), cache->cache},
+            {npu.integer(piece.rows.first)});
+  }
+  body.set(update.getResult(), ValueState(*cache));
+  return mlir::success();
+}
+
+}  // namespace firn::target::npu

@@ -1,0 +1,53 @@
+// Linear layers that read the same input, with what stands around them: the norm before, the activation, product or sum
+// behind. They are lowered together, so that the input is loaded once and what is between them stays in CMX.
+// Not here: the tasks (linear_tasks.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/target/npu/linear_tiling.h"
+#include "compiler/target/npu/npu_body.h"
+
+namespace firn::target::npu {
+
+/// Weights as they are stored.
+struct StoredWeights {
+  WeightForm form = WeightForm::kRaw;
+  DType type = DType::kF32;  ///< of the source
+  Tensor rows;               ///< kHalf, kRaw: u8 [n, bytes of a row]; kGroups: codes u8 [n, k * bits / 8]
+  Tensor scales;             ///< kGroups: f16 [n, groups]
+  std::optional<Tensor> mins;
+  uint32_t bits = 0;
+  uint32_t zero = 0;
+
+  /// Bytes of a row of all planes.
+  uint64_t rowBytes() const;
+};
+
+/// One layer.
+struct Layer {
+  std::string name;
+  StoredWeights weights;
+  std::optional<Tensor> bias;    ///< f32 [n]
+  std::optional<Tensor> addend;  ///< f32 [m, n], added to the result: a residual stream
+  Tensor out;                    ///< f32 or f16 [m, n]; of a gated pair that of the product, in both
+};
+
+struct LinearGroup {
+  Tensor x;                         ///< f32 or f16 [m, k], in DDR
+  std::optional<Tensor> normWeight;  ///< f32 [k]: x is normed first
+  float eps = 0;
+  std::string normName;
+  std::vector<Layer> layers;
+  std::string gate;  ///< "npu.silu_mul" or "npu.gelu_mul": two layers make one result, act(first) * second
+};
+
+/// The group of `op`, a linear or head whose results have no place yet; gives places to the results of all of it.
+mlir::FailureOr<LinearGroup> groupOf(BodyLowering& body, mlir::Operation* op);
+
+/// True when the norm can be left to the layers that read it.
+bool isFused(graph::RmsNormOp norm);
+
+}  // namespace firn::target::npu

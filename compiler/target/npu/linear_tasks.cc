@@ -1,0 +1,328 @@
+#include "compiler/target/npu/linear_tasks.h"
+
+#include <algorithm>
+
+namespace firn::target::npu {
+namespace {
+
+/// Rows and columns of the result that a tile works on.
+struct Share {
+  int64_t tile = 0;
+  Range rows;
+  Range columns;
+};
+
+uint64_t tilesOf(llvm::ArrayRef<Share> shares) {
+  uint64_t tiles = 0;
+  for (const Share& share : shares) tiles |= uint64_t{1} << share.tile;
+  return tiles;
+}
+
+int64_t mostRows(llvm::ArrayRef<Share> shares) {
+  int64_t rows = 0;
+  for (const Share& share : shares) rows = std::max(rows, share.rows.count);
+  return rows;
+}
+
+Tensor rowsOf(const OnChip& buffer, const Share& share) { return buffer.in(share.tile).slice(0, share.rows.count); }
+
+/// x on chip, and what native products need of it.
+struct Input {
+  OnChip half;                 ///< f16 [rows, depth]
+  std::optional<OnChip> sums;  ///< f32 [rows, groups]: where weights have mins
+};
+
+class LinearTasks {
+ public:
+  LinearTasks(NpuBody& npu, const LinearGroup& group, const LinearTiling& tiling)
+      : npu_(npu), group_(group), tiling_(tiling), m_(group.x.dims[0]), k_(group.x.dims[1]) {}
+
+  void emit() {
+    if (tiling_.byRows) {
+      emitByRows();
+    } else {
+      emitByColumns();
+    }
+  }
+
+ private:
+  bool isWhole() const { return tiling_.kChunk == k_; }
+  bool isGated() const { return !group_.gate.empty(); }
+  int64_t columnsOf(const Layer& layer) const { return layer.weights.rows.dims[0]; }
+
+  /// Layers whose results are made chunk by chunk together.
+  std::vector<llvm::ArrayRef<Layer>> bundles() const {
+    const llvm::ArrayRef<Layer> layers = group_.layers;
+    if (isGated()) return {layers};
+    std::vector<llvm::ArrayRef<Layer>> single;
+    for (size_t i = 0; i < layers.size(); ++i) single.push_back(layers.slice(i, 1));
+    return single;
+  }
+
+  /// All tiles walk the chunks of W together.
+  void emitByRows() {
+    const std::vector<Range> rows = splitEvenly(m_, npu_.tiles(), kGridUnit);
+    for (int64_t block = 0;; block += tiling_.mBlock) {
+      std::vector<Share> shares;
+      for (int64_t tile = 0; tile < npu_.tiles(); ++tile) {
+        const Range own = rows[static_cast<size_t>(tile)];
+        if (block >= own.count) continue;
+        shares.push_back({tile, {own.first + block, std::min(tiling_.mBlock, own.count - block)}, {}});
+      }
+      if (shares.empty()) return;
+      std::optional<Input> x;
+      if (isWhole()) x = loadInput(shares, {0, k_});
+      for (const llvm::ArrayRef<Layer> layers : bundles()) {
+        const int64_t columns = columnsOf(layers.front());
+        for (int64_t first = 0; first < columns; first += tiling_.nChunk) {
+          for (Share& share : shares) share.columns = {first, std::min(tiling_.nChunk, columns - first)};
+          emitChunk(layers, shares, x);
+        }
+      }
+    }
+  }
+
+  /// Each tile has rows of W of its own; x goes to all tiles at once.
+  void emitByColumns() {
+    std::vector<Share> all;
+    for (int64_t tile = 0; tile < npu_.tiles(); ++tile) all.push_back({tile, {0, m_}, {}});
+    std::optional<Input> x;
+    if (isWhole()) x = loadInput(all, {0, k_});
+    for (const llvm::ArrayRef<Layer> layers : bundles()) {
+      const std::vector<Range> columns = splitEvenly(columnsOf(layers.front()), npu_.tiles(), kGridUnit);
+      int64_t most = 0;
+      for (const Range& range : columns) most = std::max(most, range.count);
+      for (int64_t at = 0; at < most; at += tiling_.nChunk) {
+        for (const Share& share : all) {
+          const Range own = columns[static_cast<size_t>(share.tile)];
+          if (at >= own.count) continue;
+          Share one = share;
+          one.columns = {own.first + at, std::min(tiling_.nChunk, own.count - at)};
+          emitChunk(layers, {one}, x);
+        }
+      }
+    }
+  }
+
+  /// Columns `depth` of x, for each share its rows, as f16, normed where the group is.
+  Input loadInput(llvm::ArrayRef<Share> shares, Range depth) {
+    Input input;
+    const uint64_t tiles = tilesOf(shares);
+    const bool isHalf = group_.x.dtype == DType::kF16;
+    input.half = npu_.onChip("x", tiles, DType::kF16, {mostRows(shares), depth.count});
+    std::optional<OnChip> norm;
+    if (group_.normWeight) {
+      norm = npu_.onChip("norm", tiles, DType::kF32, {k_});
+      npu_.load(*group_.normWeight, *norm, group_.normName);
+    }
+    // Rows come in pieces, so that their f32 form takes little room beside all of the f16 form.
+    const int64_t step = isHalf ? mostRows(shares) : std::min(mostRows(shares), kGridUnit);
+    for (int64_t first = 0; first < mostRows(shares); first += step) {
+      const OnChip loaded = isHalf ? input.half : npu_.onChip("x32", tiles, DType::kF32, {step, depth.count});
+      for (const Share& share : shares) {
+        const Range rows = {first, std::min(step, share.rows.count - first)};
+        if (rows.count <= 0) continue;
+        loadRows(shares, share, rows, depth, loaded);
+      }
+      if (!isHalf) bringToHalf(shares, {first, step}, loaded, norm, input.half);
+    }
+    if (tiling_.isNative && needsSums()) addSums(shares, depth, input);
+    return input;
+  }
+
+  /// Rows [rows) of the share: of all shares at once where they have the same.
+  void loadRows(llvm::ArrayRef<Share> shares, const Share& share, Range rows, Range depth, const OnChip& to) {
+    const Tensor from = part(group_.x, {share.rows.first + rows.first, rows.count}, depth);
+    if (tiling_.byRows) {
+      npu_.copy(from, to.in(share.tile).slice(0, rows.count), group_.layers.front().name);
+    } else if (share.tile == shares.front().tile) {
+      OnChip part = to;
+      part.dims[0] = rows.count;
+      npu_.load(from, part, group_.layers.front().name);
+    }
+  }
+
+  void bringToHalf(llvm::ArrayRef<Share> shares, Range piece, const OnChip& loaded, const std::optional<OnChip>& norm,
+                   const OnChip& half) {
+    for (const Share& share : shares) {
+      const int64_t count = std::min(piece.count, share.rows.count - piece.first);
+      if (count <= 0) continue;
+      const Tensor from = loaded.in(share.tile).slice(0, count);
+      const Tensor to = half.in(share.tile).slice(piece.first, count);
+      if (norm) {
+        npu_.run("npu.rms_norm", group_.normName, {from, norm->in(share.tile), to}, {npu_.number(group_.eps)});
+      } else {
+        npu_.run("npu.cast", group_.layers.front().name, {from, to});
+      }
+    }
+  }
+
+  bool needsSums() const {
+    return llvm::any_of(group_.layers, [](const Layer& layer) { return layer.weights.mins.has_value(); });
+  }
+
+  int64_t groupsIn(const Layer& layer, Range depth) const { return layer.weights.scales.dims[1] * depth.count / k_; }
+
+  void addSums(llvm::ArrayRef<Share> shares, Range depth, Input& input) {
+    const int64_t groups = groupsIn(group_.layers.front(), depth);
+    input.sums = npu_.onChip("sums", tilesOf(shares), DType::kF32, {mostRows(shares), groups});
+    for (const Share& share : shares) {
+      npu_.run("npu.group_sums", group_.layers.front().name, {rowsOf(input.half, share), rowsOf(*input.sums, share)});
+    }
+  }
+
+  /// The results of `shares`, which have the same columns, of layers that are made together.
+  void emitChunk(llvm::ArrayRef<Layer> layers, llvm::ArrayRef<Share> shares, const std::optional<Input>& whole) {
+    const int64_t columns = shares.front().columns.count;
+    std::vector<OnChip> results;
+    for (const Layer& layer : layers) {
+      const DType type = isPlain(layer) ? DType::kF16 : DType::kF32;
+      results.push_back(npu_.onChip("y", tilesOf(shares), type, {mostRows(shares), columns}));
+      for (int64_t first = 0; first < k_; first += tiling_.kChunk) {
+        const Range depth = {first, std::min(tiling_.kChunk, k_ - first)};
+        const Input x = whole ? *whole : loadInput(shares, depth);
+        multiply(layer, shares, x, depth, results.back());
+      }
+      if (layer.bias) addBias(layer, shares, results.back());
+    }
+    for (const Share& share : shares) finish(layers, share, results);
+  }
+
+  /// The DPU can write the result as it is kept.
+  bool isPlain(const Layer& layer) const {
+    return layer.out.dtype == DType::kF16 && isWhole() && !tiling_.isNative && !layer.bias && !layer.addend && !isGated();
+  }
+
+  void multiply(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {
+    if (tiling_.isNative) return multiplyCodes(layer, shares, x, depth, out);
+    const OnChip w = loadHalf(layer, shares, depth);
+    for (const Share& share : shares) {
+      npu_.run("npu.matmul", layer.name, {rowsOf(x.half, share), w.in(share.tile), rowsOf(out, share)},
+               {npu_.integer(depth.first == 0 ? 0 : 1)});
+    }
+  }
+
+  void multiplyCodes(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {
+    const StoredWeights& weights = layer.weights;
+    const Range columns = shares.front().columns;
+    const int64_t groups = groupsIn(layer, depth);
+    const Planes planes = loadPlanes(layer, tilesOf(shares), columns, depth);
+    for (const Share& share : shares) {
+      const OnChip partials =
+          npu_.onChip("partials", uint64_t{1} << share.tile, DType::kF32, {groups, share.rows.count, columns.count});
+      npu_.run("npu.matmul_groups", layer.name,
+               {rowsOf(x.half, share), planes.codes.in(share.tile), partials.in(share.tile)},
+               {npu_.integer(weights.bits), npu_.integer(weights.zero)});
+      llvm::SmallVector<Tensor> operands = {partials.in(share.tile), planes.scales->in(share.tile)};
+      if (planes.mins) operands.append({planes.mins->in(share.tile), rowsOf(*x.sums, share)});
+      operands.push_back(rowsOf(out, share));
+      npu_.run("npu.accumulate", layer.name, operands, {npu_.integer(depth.first == 0 ? 0 : 1)});
+    }
+  }
+
+  /// Weights as they are stored, on chip.
+  struct Planes {
+    OnChip codes;  ///< or raw rows
+    std::optional<OnChip> scales;
+    std::optional<OnChip> mins;
+  };
+
+  OnChip loadPlane(const Tensor& plane, uint64_t tiles, Range rows, Range depth, llvm::StringRef name) {
+    const Range columns = {depth.first * plane.dims[1] / k_, depth.count * plane.dims[1] / k_};
+    const OnChip loaded = npu_.onChip("w", tiles, plane.dtype, {rows.count, columns.count});
+    npu_.load(part(plane, rows, columns), loaded, name);
+    return loaded;
+  }
+
+  Planes loadPlanes(const Layer& layer, uint64_t tiles, Range rows, Range depth) {
+    const StoredWeights& weights = layer.weights;
+    Planes planes = {loadPlane(weights.rows, tiles, rows, depth, layer.name), {}, {}};
+    if (weights.form != WeightForm::kGroups) return planes;
+    planes.scales = loadPlane(weights.scales, tiles, rows, depth, layer.name);
+    if (weights.mins) planes.mins = loadPlane(*weights.mins, tiles, rows, depth, layer.name);
+    return planes;
+  }
+
+  /// Weights of the chunk as f16 in all tiles of `shares`: each brings a part of them to f16 and passes it on.
+  OnChip loadHalf(const Layer& layer, llvm::ArrayRef<Share> shares, Range depth) {
+    const Range columns = shares.front().columns;
+    const uint64_t tiles = tilesOf(shares);
+    if (layer.weights.form == WeightForm::kHalf) {
+      OnChip half = loadPlane(layer.weights.rows, tiles, columns, depth, layer.name);
+      half.dtype = DType::kF16;
+      half.dims = {columns.count, depth.count};
+      return half;
+    }
+    const OnChip half = npu_.onChip("half", tiles, DType::kF16, {columns.count, depth.count});
+    if (shares.size() == 1) {
+      expand(layer, shares.front().tile, columns, depth, half.in(shares.front().tile));
+      return half;
+    }
+    const std::vector<Range> parts = splitEvenly(columns.count, static_cast<int64_t>(shares.size()), 1);
+    for (auto [share, rows] : llvm::zip(shares, parts)) {
+      if (rows.count == 0) continue;
+      const OnChip own = npu_.onChip("part", uint64_t{1} << share.tile, DType::kF16, {rows.count, depth.count});
+      expand(layer, share.tile, {columns.first + rows.first, rows.count}, depth, own.in(share.tile));
+      npu_.multicast(own.in(share.tile), half, rows, layer.name);
+    }
+    return half;
+  }
+
+  void expand(const Layer& layer, int64_t tile, Range rows, Range depth, const Tensor& to) {
+    const StoredWeights& weights = layer.weights;
+    const Planes planes = loadPlanes(layer, uint64_t{1} << tile, rows, depth);
+    if (weights.form == WeightForm::kRaw) {
+      npu_.run("npu.expand", layer.name, {planes.codes.in(tile), to},
+               {npu_.integer(static_cast<int64_t>(weights.type))});
+      return;
+    }
+    llvm::SmallVector<Tensor> operands = {planes.codes.in(tile), planes.scales->in(tile)};
+    if (planes.mins) operands.push_back(planes.mins->in(tile));
+    operands.push_back(to);
+    npu_.run("npu.expand_groups", layer.name, operands, {npu_.integer(weights.bits), npu_.integer(weights.zero)});
+  }
+
+  void addBias(const Layer& layer, llvm::ArrayRef<Share> shares, const OnChip& out) {
+    const Range columns = shares.front().columns;
+    const OnChip bias = npu_.onChip("bias", tilesOf(shares), DType::kF32, {columns.count});
+    npu_.load(layer.bias->slice(columns.first, columns.count), bias, layer.name);
+    for (const Share& share : shares) npu_.run("npu.bias", layer.name, {rowsOf(out, share), bias.in(share.tile)});
+  }
+
+  /// What stands behind the products, and the way out.
+  void finish(llvm::ArrayRef<Layer> layers, const Share& share, llvm::ArrayRef<OnChip> results) {
+    const Layer& layer = layers.front();
+    const uint64_t tile = uint64_t{1} << share.tile;
+    const llvm::SmallVector<int64_t> dims = {share.rows.count, share.columns.count};
+    Tensor value = rowsOf(results.front(), share);
+    if (isGated()) {
+      const OnChip product = npu_.onChip("gated", tile, layer.out.dtype, dims);
+      npu_.run(group_.gate, "gate", {value, rowsOf(results.back(), share), product.in(share.tile)});
+      value = product.in(share.tile);
+    } else if (layer.addend) {
+      const OnChip addend = npu_.onChip("residual", tile, DType::kF32, dims);
+      npu_.load(part(*layer.addend, share.rows, share.columns), addend, "residual");
+      npu_.run("npu.add", "residual", {value, addend.in(share.tile), value});
+    }
+    if (value.dtype != layer.out.dtype) {
+      const OnChip half = npu_.onChip("y16", tile, DType::kF16, dims);
+      npu_.run("npu.cast", layer.name, {value, half.in(share.tile)});
+      value = half.in(share.tile);
+    }
+    npu_.copy(value, part(layer.out, share.rows, share.columns), layer.name);
+  }
+
+  NpuBody& npu_;
+  const LinearGroup& group_;
+  const LinearTiling& tiling_;
+  int64_t m_;
+  int64_t k_;
+};
+
+}  // namespace
+
+void emitLinear(NpuBody& npu, const LinearGroup& group, const LinearTiling& tiling) {
+  LinearTasks(npu, group, tiling).emit();
+}
+
+}  // namespace firn::target::npu

@@ -1,0 +1,167 @@
+#include "compiler/target/npu/linear_tiling.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/concat.h"
+#include "blob/machine/cost.h"
+
+namespace firn::target::npu {
+namespace {
+
+constexpr uint64_t kHalf = 2;    // bytes
+constexpr uint64_t kSingle = 4;  // bytes
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+uint64_t product(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
+
+/// One candidate and what it takes.
+class Candidate {
+ public:
+  Candidate(const machine::Machine& machine, const LinearShape& shape, const LinearTiling& tiling)
+      : machine_(machine), shape_(shape), tiling_(tiling) {}
+
+  /// CMX of one tile: everything twice or more that is loaded while what came before is used.
+  uint64_t bytes() const {
+    constexpr uint64_t kInFlight = 3;
+    uint64_t input = product(tiling_.mBlock, tiling_.kChunk) * kHalf;
+    if (shape_.casts) input += 2 * product(std::min(tiling_.mBlock, kGridUnit), tiling_.kChunk) * kSingle;
+    const uint64_t stored = storedBytes() / static_cast<uint64_t>(sharers());
+    const uint64_t width = static_cast<uint64_t>(shape_.width);
+    uint64_t weights = kInFlight * stored;
+    if (expands()) weights += 2 * halfBytes() / static_cast<uint64_t>(sharers()) * (tiling_.byRows ? 1 : 0) + 2 * halfBytes();
+    if (shape_.form == WeightForm::kHalf) weights = kInFlight * halfBytes();
+    uint64_t results = 2 * product(tiling_.mBlock, tiling_.nChunk) * kSingle;
+    if (tiling_.isNative) results += 2 * product(tiling_.mBlock, tiling_.nChunk) * kSingle * chunkGroups();
+    return (isWhole() ? 1 : 2) * input + width * weights + (width + 1) * results;
+  }
+
+  /// All engines work at once: the busiest of them says how long it takes, or the memory.
+  uint64_t picoseconds() const {
+    const uint64_t steps = product(blocks() * chunks(), depths());
+    const uint64_t memory = machine::transferPicoseconds(ddrBytes(), machine_.ddrMegabytesPerSecond);
+    return std::max(steps * std::max({dpu(), shave(), dma() / machine_.dmaEngines}), memory);
+  }
+
+ private:
+  bool isWhole() const { return tiling_.kChunk == shape_.k; }
+  bool expands() const { return shape_.form != WeightForm::kHalf && !tiling_.isNative; }
+  /// Tiles that bring a chunk of weights to f16 together.
+  int64_t sharers() const { return tiling_.byRows ? machine_.tiles : 1; }
+  uint64_t halfBytes() const { return product(tiling_.nChunk, tiling_.kChunk) * kHalf; }
+  uint64_t storedBytes() const {
+    return shape_.rowBytes * static_cast<uint64_t>(tiling_.kChunk) / static_cast<uint64_t>(shape_.k) *
+           static_cast<uint64_t>(tiling_.nChunk);
+  }
+  uint64_t chunkGroups() const {
+    return static_cast<uint64_t>(std::max<int64_t>(1, shape_.groups * tiling_.kChunk / shape_.k));
+  }
+  int64_t depths() const { return ceilDiv(shape_.k, tiling_.kChunk); }
+  int64_t blocks() const {
+    const int64_t own = tiling_.byRows ? ceilDiv(ceilDiv(shape_.m, kGridUnit), machine_.tiles) * kGridUnit : shape_.m;
+    return ceilDiv(own, tiling_.mBlock);
+  }
+  int64_t chunks() const {
+    const int64_t own = tiling_.byRows ? shape_.n : ceilDiv(ceilDiv(shape_.n, kGridUnit), machine_.tiles) * kGridUnit;
+    return ceilDiv(own, tiling_.nChunk);
+  }
+
+  uint64_t width() const { return static_cast<uint64_t>(shape_.width); }
+  uint64_t results() const { return product(tiling_.mBlock, tiling_.nChunk); }
+
+  // Of one step: a chunk of results, for a piece of k.
+
+  uint64_t dpu() const {
+    machine::Matmul matmul = {.m = static_cast<uint32_t>(std::min(tiling_.mBlock, shape_.m)),
+                              .n = static_cast<uint32_t>(tiling_.nChunk),
+                              .k = static_cast<uint32_t>(tiling_.kChunk)};
+    if (tiling_.isNative) {
+      matmul.weightBits = shape_.codeBits;
+      matmul.groups = static_cast<uint32_t>(chunkGroups());
+    }
+    return width() * machine::dpuWork(machine_, matmul).fixedPicoseconds;
+  }
+
+  uint64_t kernel(std::string_view name, uint64_t elements) const {
+    return machine::shaveWork(machine_, name, elements).fixedPicoseconds;
+  }
+
+  uint64_t shave() const {
+    uint64_t sum = 0;
+    if (expands()) sum += width() * kernel("expand", halfBytes() / kHalf / static_cast<uint64_t>(sharers()));
+    if (tiling_.isNative) sum += width() * kernel("accumulate", results() * chunkGroups());
+    if (shape_.casts && !isWhole()) sum += kernel("cast", product(tiling_.mBlock, tiling_.kChunk));
+    const auto last = static_cast<uint64_t>(depths());  // what stands behind the products comes once in so many steps
+    if (shape_.width > 1) sum += kernel("silu_mul", results()) / last;
+    if (shape_.adds) sum += kernel("add", results()) / last;
+    return sum;
+  }
+
+  uint64_t copy(uint64_t bytes, bool touchesDdr) const {
+    const machine::Work work = machine::dmaWork(machine_, bytes, touchesDdr);
+    return work.fixedPicoseconds + machine::transferPicoseconds(bytes, machine::engineBytesPerMicrosecond(machine_));
+  }
+
+  /// Of all DMA engines together.
+  uint64_t dma() const {
+    const uint64_t tiles = machine_.tiles;
+    const auto shares = static_cast<uint64_t>(sharers());
+    const uint64_t planes = shape_.form == WeightForm::kGroups ? 2 : 1;
+    const uint64_t latency = copy(0, true);
+    uint64_t sum = width() * tiles * (copy(storedBytes() / shares, true) + (planes - 1) * latency);
+    if (expands() && tiling_.byRows) sum += width() * tiles * copy(halfBytes() / shares, false);
+    if (!isWhole()) sum += tiles * copy(product(tiling_.mBlock, tiling_.kChunk) * kHalf, true);
+    const uint64_t ways = shape_.adds ? 2 : 1;
+    return sum + ways * tiles * copy(results() * kSingle, true) / static_cast<uint64_t>(depths());
+  }
+
+  /// Of the whole layer.
+  uint64_t ddrBytes() const {
+    const auto reads = static_cast<uint64_t>(isWhole() ? 1 : chunks());  // of x
+    const uint64_t weightReads = tiling_.byRows ? static_cast<uint64_t>(blocks()) : 1;
+    return width() * weightReads * shape_.rowBytes * static_cast<uint64_t>(shape_.n) +
+           reads * product(shape_.m, shape_.k) * kHalf + product(shape_.m, shape_.n) * kSingle;
+  }
+
+  const machine::Machine& machine_;
+  const LinearShape& shape_;
+  const LinearTiling& tiling_;
+};
+
+}  // namespace
+
+Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape) {
+  constexpr std::array<int64_t, 9> kChunks = {16, 32, 48, 64, 96, 128, 256, 512, 1024};
+  constexpr std::array<int64_t, 6> kDepths = {0, 4096, 2048, 1024, 512, 256};  // 0: all of k
+  std::optional<LinearTiling> best;
+  uint64_t least = UINT64_MAX;
+  const int64_t perTile = ceilDiv(ceilDiv(shape.m, kGridUnit), machine.tiles) * kGridUnit;
+  const auto offer = [&](LinearTiling tiling) {
+    const Candidate candidate(machine, shape, tiling);
+    const uint64_t bytes = candidate.bytes();
+    least = std::min(least, bytes);
+    if (bytes > machine.cmxBytes) return;
+    tiling.picoseconds = candidate.picoseconds();
+    if (!best || tiling.picoseconds < best->picoseconds) best = tiling;
+  };
+  for (const int64_t depth : kDepths) {
+    const int64_t kChunk = depth == 0 ? shape.k : depth;
+    if (depth != 0 && (shape.needsWhole || kChunk >= shape.k || kChunk % shape.blockElements != 0)) continue;
+    for (const int64_t nChunk : kChunks) {
+      if (nChunk > std::max(shape.n, kGridUnit) * 2) continue;
+      const int64_t chunk = std::min(nChunk, shape.n);
+      offer({false, false, shape.m, chunk, kChunk});
+      if (shape.form == WeightForm::kGroups) offer({false, true, shape.m, chunk, kChunk});
+      for (int64_t parts = 1; shape.m > kGridUnit && parts <= perTile / kGridUnit; ++parts) {
+        offer({true, false, ceilDiv(perTile / kGridUnit, parts) * kGridUnit, chunk, kChunk});
+      }
+    }
+  }
+  if (best) return *best;
+  return resourceExhausted(concat("a linear layer [", shape.n, ", ", shape.k, "] for ", shape.m,
+                                  " rows needs at least ", least, " bytes of CMX, a tile of ", machine.name, " has ",
+                                  machine.cmxBytes));
+}
+
+}  // namespace firn::target::npu

@@ -1,0 +1,98 @@
+#include "compiler/target/npu/npu_body.h"
+
+#include <algorithm>
+
+namespace firn::target::npu {
+
+Tensor OnChip::in(int64_t tile) const {
+  return denseTensor(blob::Space::kCmx, base + ":" + std::to_string(tile), dtype, dims);
+}
+
+OnChip NpuBody::onChip(llvm::StringRef hint, uint64_t tiles, DType dtype, llvm::ArrayRef<int64_t> dims) {
+  OnChip buffer;
+  buffer.base = body_.cmxBuffer(hint, tiles, denseBytes(dtype, dims));
+  buffer.tiles = tiles;
+  buffer.dtype = dtype;
+  buffer.dims.assign(dims.begin(), dims.end());
+  return buffer;
+}
+
+void NpuBody::load(const Tensor& from, const OnChip& to, llvm::StringRef name) {
+  const auto first = static_cast<int64_t>(__builtin_ctzll(to.tiles));
+  const bool isOne = (to.tiles & (to.tiles - 1)) == 0;
+  body_.run(0, "npu.copy", name, {from, to.in(first)}, {integer(isOne ? 0 : static_cast<int64_t>(to.tiles))});
+}
+
+void NpuBody::copy(const Tensor& from, const Tensor& to, llvm::StringRef name) {
+  body_.run(0, "npu.copy", name, {from, to}, {integer(0)});
+}
+
+void NpuBody::multicast(const Tensor& from, const OnChip& to, Range rows, llvm::StringRef name) {
+  const auto first = static_cast<int64_t>(__builtin_ctzll(to.tiles));
+  body_.run(0, "npu.copy", name, {from, to.in(first).slice(rows.first, rows.count)},
+            {integer(static_cast<int64_t>(to.tiles))});
+}
+
+Tensor asBytes(const Tensor& weights, const WeightInfo& weight) {
+  Tensor bytes = weights;
+  const auto rowBytes = dtypeBytes(weight.dtype, static_cast<uint64_t>(weight.columns)).value_or(0);
+  bytes.dtype = DType::kU8;
+  bytes.dims = {weight.rows, static_cast<int64_t>(rowBytes)};
+  bytes.strides = {static_cast<int64_t>(rowBytes), 1};
+  return bytes;
+}
+
+std::vector<Range> splitEvenly(int64_t count, int64_t parts, int64_t unit) {
+  const int64_t units = (count + unit - 1) / unit;
+  std::vector<Range> ranges;
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t first = std::min(count, units * part / parts * unit);
+    const int64_t end = std::min(count, units * (part + 1) / parts * unit);
+    ranges.push_back({first, end - first});
+  }
+  return ranges;
+}
+
+std::vector<Piece> NpuBody::pieces(int64_t rows, int64_t columns, uint64_t elementBytes, bool wholeRows) {
+  constexpr uint64_t kShareOfTile = 8;  // of inputs, results, and the next piece at once
+  constexpr int64_t kColumnUnit = 64;
+  const auto most = static_cast<int64_t>(std::max<uint64_t>(1, machine().cmxBytes / kShareOfTile / elementBytes));
+  const bool byRows = wholeRows || rows >= tiles();
+  const int64_t pieceColumns = wholeRows ? columns : std::min(columns, std::max(kColumnUnit, most / kColumnUnit * kColumnUnit));
+  const int64_t pieceRows = byRows ? std::max<int64_t>(1, most / pieceColumns) : rows;
+  std::vector<Piece> all;
+  const std::vector<Range> shares = splitEvenly(byRows ? rows : columns, tiles(), byRows ? 1 : kColumnUnit);
+  for (int64_t tile = 0; tile < tiles(); ++tile) {
+    const Range share = shares[static_cast<size_t>(tile)];
+    const Range ownRows = byRows ? share : Range{0, rows};
+    const Range ownColumns = byRows ? Range{0, columns} : share;
+    for (int64_t row = 0; row < ownRows.count; row += pieceRows) {
+      for (int64_t column = 0; column < ownColumns.count; column += pieceColumns) {
+        all.push_back({tile,
+                       {ownRows.first + row, std::min(pieceRows, ownRows.count - row)},
+                       {ownColumns.first + column, std::min(pieceColumns, ownColumns.count - column)}});
+      }
+    }
+  }
+  return all;
+}
+
+Tensor part(const Tensor& matrix, Range rows, Range columns) {
+  return matrix.slice(rows.first, rows.count).columns(columns.first, columns.count);
+}
+
+Tensor reshaped(const Tensor& tensor, llvm::ArrayRef<int64_t> dims) {
+  Tensor other = denseTensor(tensor.space, tensor.base, tensor.dtype, dims);
+  other.offset = tensor.offset;
+  return other;
+}
+
+DType storedType(mlir::Value value) {
+  const auto takesHalf = [&](mlir::Operation* user) {
+    if (llvm::isa<graph::ReturnOp>(user)) return scratch::crossesAsHalf(value, user);
+    return llvm::isa<graph::LinearOp, graph::HeadOp, graph::AttentionOp, graph::CacheUpdateOp>(user);
+  };
+  return llvm::all_of(value.getUsers(), takesHalf) ? DType::kF16 : DType::kF32;
+}
+
+}  // namespace firn::target::npu
