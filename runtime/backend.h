@@ -21,7 +21,8 @@ class Executor {
   /// Threads that write cells of a TaskClock.
   virtual uint32_t threads() const = 0;
   /// Runs the bound `entry` to its end, with inputs that were checked. Allocates nothing. `clock` null: no measuring.
-  virtual void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) = 0;
+  /// internal: a fault of the program that only a run shows (of devices that look for such).
+  virtual Status run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) = 0;
 };
 
 /// A kind of device.

@@ -14,12 +14,13 @@
 #include "base/status.h"
 #include "blob/layout.h"
 #include "blob/reader.h"
+#include "runtime/simulated_time.h"
 
 namespace firn::runtime {
 
 /// What a device is. Strings live as long as the device.
 struct DeviceInfo {
-  std::string name;            ///< "cpu", "reference", "null"
+  std::string name;            ///< "cpu", "npu", "reference", "null"
   std::string instructionSet;  ///< "avx512", "avx2", "portable", or empty
   blob::Target target{};       ///< entries it runs
   uint32_t maxThreads = 1;     ///< threads this process may use
@@ -46,7 +47,7 @@ struct LoadOptions {
 struct ProfileRow {
   std::string name;  ///< "attn_q (cpu.linear_i8)"
   uint64_t count = 0;
-  uint64_t nanoseconds = 0;  ///< summed over lanes
+  uint64_t nanoseconds = 0;  ///< summed over lanes; of a simulated device simulated ones, over queues
 };
 
 /// A device. One thread at a time may call it; different devices are independent. Buffers and programs belong to the
@@ -92,15 +93,17 @@ class Device {
 
 /// How a device is opened; the defaults are what a user wants.
 struct DeviceOptions {
-  std::string instructionSet;  ///< "avx512", "avx2" or "portable" (cpu only); empty: the best of this machine
+  std::string instructionSet = {};  ///< "avx512", "avx2" or "portable" (cpu, npu); empty: the best of this machine
   bool pinThreads = true;      ///< tie worker threads to CPUs where the process may use enough of them
+  SimulationMode simulation = SimulationMode::kFunctional;  ///< npu; others compute in real time
+  SimulatedTime* simulated = nullptr;  ///< npu: where each run adds its time, until the device is gone; null: nowhere
 };
 
 /// True when DeviceOptions::instructionSet means something to the device of that name.
 bool hasInstructionSets(std::string_view device);
 
-/// "cpu", "reference" or "null"; not_found names the known ones. unsupported when the machine lacks the instruction
-/// set asked for, or the device has no choice of them.
+/// "cpu", "npu", "reference" or "null"; not_found names the known ones. unsupported when the machine lacks the
+/// instruction set asked for, or the device has no choice of them.
 Result<std::unique_ptr<Device>> openDevice(std::string_view name);
 Result<std::unique_ptr<Device>> openDevice(std::string_view name, const DeviceOptions& options);
 

@@ -4,6 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "base/align.h"
+#include "blob/machine/machine.h"
+
 namespace firn::runtime {
 namespace {
 
@@ -15,6 +18,7 @@ uint32_t baseIndex(const blob::OperandRecord& operand) {
     case blob::Space::kSymbol: return kFirstSymbolBase + operand.base;
     case blob::Space::kWeights: return operand.base == blob::kNoBase ? kWeightsBase : kFirstParamBase + operand.base;
     case blob::Space::kKv: return operand.base == blob::kNoBase ? kKvBase : kFirstParamBase + operand.base;
+    case blob::Space::kCmx: return kCmxBase;
   }
   return kScratchBase;
 }
@@ -52,10 +56,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& b
   program->blob_ = &blob;
   program->lanes_ = blob.ident().lanes;
   if (table != nullptr) {
+    FIRN_RETURN_IF_ERROR(program->takeMemory(target));
     FIRN_RETURN_IF_ERROR(program->resolveTasks(*table, target));
-    if (const uint64_t bytes = blob.header().scratchBytes; bytes != 0) {
-      FIRN_ASSIGN_OR_RETURN(program->scratch_, allocateDeviceMemory(bytes));
-    }
   }
   program->entries_.resize(blob.entries().size());
   for (size_t i = 0; i < program->entries_.size(); ++i) {
@@ -75,10 +77,22 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::create(const blob::Blob& b
   return program;
 }
 
+Status LoadedProgram::takeMemory(blob::Target target) {
+  if (const uint64_t bytes = blob_->header().scratchBytes; bytes != 0) {
+    FIRN_ASSIGN_OR_RETURN(scratch_, allocateDeviceMemory(bytes));
+  }
+  if (target != blob::Target::kNpu) return Status::ok();
+  FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(blob_->machine(), blob_->path()));
+  tileBytes_ = roundUp(machine.cmxBytes, blob::kTensorAlignment);
+  FIRN_ASSIGN_OR_RETURN(cmx_, allocateDeviceMemory(machine.tiles * tileBytes_));
+  return Status::ok();
+}
+
 Status LoadedProgram::resolveTasks(const TaskTable& table, blob::Target target) {
   operands_.reserve(blob_->operands().size());
   for (const blob::OperandRecord& record : blob_->operands()) {
-    operands_.push_back({.record = &record, .base = baseIndex(record)});
+    const uint64_t tile = record.space == blob::Space::kCmx ? record.base * tileBytes_ : 0;
+    operands_.push_back({.record = &record, .base = baseIndex(record), .offset = tile + record.offset});
   }
   const std::vector<bool> isOwn = tasksOfTarget(*blob_, target);
   std::map<std::pair<uint32_t, uint16_t>, uint32_t> rows;
@@ -154,6 +168,7 @@ void LoadedProgram::resolveCalls(Entry& entry) {
     for (uint32_t row = 0; row < entry.caches(); ++row, bases += kFirstParamBase + args.size()) {
       bases[kScratchBase] = scratch_.bytes().data();
       bases[kWeightsBase] = weights;
+      bases[kCmxBase] = cmx_.bytes().data();
       for (size_t i = 0; i < args.size(); ++i) {
         if (params[i].space == blob::Space::kWeights) bases[kFirstParamBase + i] = weights + args[i];
       }

@@ -25,7 +25,8 @@ namespace firn::runtime {
 inline constexpr uint32_t kScratchBase = 0;
 inline constexpr uint32_t kWeightsBase = 1;
 inline constexpr uint32_t kKvBase = 2;
-inline constexpr uint32_t kFirstSymbolBase = 3;
+inline constexpr uint32_t kCmxBase = 3;  ///< npu: the CMX of tile 0, the other tiles behind it
+inline constexpr uint32_t kFirstSymbolBase = 4;
 inline constexpr uint32_t kFirstParamBase = kFirstSymbolBase + blob::kSymbolKinds;
 
 /// What a task may know of the run besides its operands.
@@ -36,6 +37,7 @@ struct CallFrame {
   uint32_t context = 0;               ///< cache rows [0, context) may be read
   const uint32_t* row0s = nullptr;    ///< batch: cache row of each; else null
   uint32_t rowBases = 0;              ///< batch: the bases of row i, its cache and mask, are bases + i * rowBases
+  uint64_t tileBytes = 0;             ///< npu: from the CMX of a tile to that of the next
 
   /// For ops that touch the cache: part(frame, first) once for each run of rows that share one, `frame` being theirs
   /// and `first` the number of the first of them. All rows share a cache, or in a batch none do.
@@ -52,6 +54,7 @@ struct CallFrame {
 struct Operand {
   const blob::OperandRecord* record = nullptr;
   uint32_t base = 0;
+  uint64_t offset = 0;  ///< from the base; in CMX the tile included
 };
 
 struct Task;
@@ -71,7 +74,7 @@ struct Task {
   template <typename T>
   T* at(const CallFrame& frame, uint32_t index) const {
     const Operand& operand = operands[index];
-    return reinterpret_cast<T*>(frame.bases[operand.base] + operand.record->offset);
+    return reinterpret_cast<T*>(frame.bases[operand.base] + operand.offset);
   }
   /// Rows of operand `index` to compute in this run: the valid ones, at most those the operand has. A task on scratch
   /// alone is verified against its operands and not against the entry: it may have fewer rows.
@@ -133,9 +136,10 @@ struct TaskTable {
 /// A loaded program. The blob must outlive it. One thread at a time, but its tasks may be run by many.
 class LoadedProgram {
  public:
-  /// Resolves what the entries for `target` need and takes the scratch; weights are not touched. A null `table` makes a
-  /// program without tasks, for devices that run none, of entries for any target. Errors: unsupported (an op the device
-  /// lacks), corrupt (what TaskTable::check finds), resource_exhausted (memory, or more than kMostBaseBytes for calls).
+  /// Resolves what the entries for `target` need and takes the scratch (npu: and CMX); weights are not touched. A null
+  /// `table` makes a program without tasks, for devices that run none, of entries for any target. Errors: unsupported
+  /// (an op the device lacks), corrupt (what TaskTable::check finds), resource_exhausted (memory, or more than
+  /// kMostBaseBytes for calls).
   static Result<std::unique_ptr<LoadedProgram>> create(const blob::Blob& blob, const TaskTable* table,
                                                        blob::Target target);
 
@@ -148,12 +152,17 @@ class LoadedProgram {
 
   /// The tasks of `lane` in segment `segment` (an index of the blob's table).
   TaskRange tasks(uint32_t segment, uint32_t lane) const { return ranges_[segmentRanges_[segment] + lane]; }
+  /// The task of that index in the blob.
+  const Task& task(uint32_t index) const { return tasks_[index]; }
+  /// Npu: from the CMX of a tile to that of the next.
+  uint64_t tileBytes() const { return tileBytes_; }
 
   /// Works the addresses of `entry.symbols` into the bases of its calls. Allocates nothing.
   void applyBinding(Entry& entry) const;
 
  private:
   LoadedProgram() = default;
+  Status takeMemory(blob::Target target);
   Status resolveTasks(const TaskTable& table, blob::Target target);
   /// resource_exhausted: the calls of all entries need more than kMostBaseBytes.
   Status checkBases() const;
@@ -162,7 +171,9 @@ class LoadedProgram {
 
   const blob::Blob* blob_ = nullptr;
   uint32_t lanes_ = 1;
+  uint64_t tileBytes_ = 0;
   PageBuffer scratch_;
+  PageBuffer cmx_;
   std::vector<Operand> operands_;
   std::vector<Task> tasks_;
   std::vector<TaskRange> ranges_;

@@ -5,6 +5,7 @@
 #include "base/concat.h"
 #include "base/joined.h"
 #include "runtime/devices/cpu/cpu_device.h"
+#include "runtime/devices/npu/npu_device.h"
 #include "runtime/devices/null/null_device.h"
 #include "runtime/devices/reference/reference_device.h"
 #include "runtime/static_device.h"
@@ -21,6 +22,7 @@ struct KnownDevice {
 // The list of devices: a new one is a folder under devices/ and one line here.
 constexpr std::array kDevices = {
     KnownDevice{"cpu", true, openCpuBackend},
+    KnownDevice{"npu", true, openNpuBackend},
     KnownDevice{"null", false, openNullBackend},
     KnownDevice{"reference", false, openReferenceBackend},
 };

@@ -116,7 +116,7 @@ Status StaticDevice::submit(ProgramId program, uint32_t entry) {
   }
   FIRN_ASSIGN_OR_RETURN(const RunValues values, checkInputs(*found, loaded->program->blob().header()));
   const DefaultFloatingPoint defaults;
-  loaded->executor->run(*loaded->program, *found, values, loaded->clock.get());
+  FIRN_RETURN_IF_ERROR(loaded->executor->run(*loaded->program, *found, values, loaded->clock.get()));
   flight_ = Flight{.program = program, .entry = entry};
   return Status::ok();
 }

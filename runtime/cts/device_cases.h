@@ -17,7 +17,7 @@ std::vector<DeviceCase> deviceCases();
 /// A test that a device need not pass, and why.
 struct DeviceException {
   std::string device;
-  std::string test;  ///< "Suite.Test"
+  std::string test;  ///< "Suite.Test" or "Suite.*"
   std::string reason;
 };
 const std::vector<DeviceException>& deviceExceptions();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "blob/names.h"
 #include "runtime/cts/device_cases.h"
 
 namespace firn::runtime::cts {
@@ -39,18 +40,18 @@ TEST_P(LoadTest, LoadsAndUnloads) {
 
 TEST_P(LoadTest, WrongTargetIsRefusedWithBothNames) {
   if (GetParam().device == "null") GTEST_SKIP() << "takes every target";
-  TinyOptions other = GetParam().program;
-  other.lanes = 1;
-  const bool isCpu = other.target == blob::Target::kCpu;
-  other.target = isCpu ? blob::Target::kReference : blob::Target::kCpu;
-  const Status status = loadStatus(GetParam(), other, 0);
-  EXPECT_EQ(status.code(), Code::kVersionMismatch);
-  EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("reference"), HasSubstr("cpu")));
+  for (const blob::Target target : {blob::Target::kReference, blob::Target::kCpu, blob::Target::kNpu}) {
+    if (blob::targetName(target) == GetParam().device) continue;
+    const Status status = loadStatus(GetParam(), {.target = target}, 0);
+    EXPECT_EQ(status.code(), Code::kVersionMismatch);
+    EXPECT_THAT(status.message(),
+                testing::AllOf(HasSubstr(std::string(blob::targetName(target))), HasSubstr(GetParam().device)));
+  }
 }
 
 /// How a device says how many threads it takes.
 std::string mostThreads(const DeviceCase& testCase) {
-  if (testCase.device == "reference") return "device reference runs on 1";
+  if (testCase.device == "reference" || testCase.device == "npu") return "device " + testCase.device + " runs on 1";
   return "its program has " + std::to_string(testCase.program.lanes) + " lanes";
 }
 
@@ -117,7 +118,7 @@ FIRN_ON_EVERY_DEVICE(LoadTest);
 TEST(OpenDeviceTest, UnknownNameListsTheKnownOnes) {
   const Status status = openDevice("gpu").status();
   EXPECT_EQ(status.code(), Code::kNotFound);
-  EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("\"gpu\""), HasSubstr("cpu, null, reference")));
+  EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("\"gpu\""), HasSubstr("cpu, npu, null, reference")));
 }
 
 TEST(OpenDeviceTest, InstructionSetsAreChecked) {

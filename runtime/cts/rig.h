@@ -22,6 +22,9 @@ struct DeviceCase {
   std::string device;
   DeviceOptions options;
   TinyOptions program;
+
+  /// A device of fixed size computes all rows of a chunk, and writes them to the cache.
+  bool writesPadding() const { return device == "npu"; }
 };
 
 /// How test messages name a case.

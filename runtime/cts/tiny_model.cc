@@ -140,6 +140,9 @@ Result<blob::Blob> makeTinyBlob(const TinyOptions& options) {
   WeightArena arena;
   if (options.target == blob::Target::kCpu) {
     addCpuProgram(weights, options, contents.program, arena);
+  } else if (options.target == blob::Target::kNpu) {
+    contents.machine = tinyMachineText();
+    addNpuProgram(weights, options, contents.program, arena);
   } else {
     addReferenceProgram(weights, options, contents.program, arena);
   }

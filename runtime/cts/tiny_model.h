@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/align.h"
@@ -36,19 +37,19 @@ inline constexpr uint32_t kBatchRows[] = {2, 4, 8};
 
 struct TinyOptions {
   blob::Target target = blob::Target::kReference;
-  uint32_t lanes = 1;                             ///< cpu: 1 or 2
+  uint32_t lanes = 1;                             ///< cpu: 1 or 2; else 1
   DType weights = DType::kF32;                    ///< of all matrices: f32 or q8_0
   uint32_t arithmeticId = 0;                      ///< of the blob; 0: the one of kernels/cpu
   uint32_t activationPlanes = 1;                  ///< cpu with q8_0: 1 or 2
   bool smallWorkspace = false;                    ///< cpu: one float less than attention needs
   uint64_t picoseconds = 0;                       ///< predicted for every entry; 0: what the programs say
   bool cardHasRope = true;                        ///< false: keys of the cache cannot be turned
-  std::optional<DType> kvType = std::nullopt;     ///< nullopt: f16 on cpu, f32 on reference
+  std::optional<DType> kvType = std::nullopt;     ///< nullopt: f32 on reference, else f16
   uint8_t topTokens = kTopTokens;                 ///< 0: the entries give no lists of the best
   bool keyBias = false;                           ///< of the projection to keys: an i8 cache holds keys without it
   std::function<void(blob::Program&)> edit = {};  ///< of the finished program, for blobs that are not as they should be
 
-  DType cacheType() const { return kvType.value_or(target == blob::Target::kCpu ? DType::kF16 : DType::kF32); }
+  DType cacheType() const { return kvType.value_or(target == blob::Target::kReference ? DType::kF32 : DType::kF16); }
 };
 
 /// A matrix of made-up numbers in its source type, row-major.
@@ -106,6 +107,9 @@ uint64_t kvOffset(uint32_t layer, bool isV, DType type);
 void addReferenceProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program,
                          WeightArena& arena);
 void addCpuProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena);
+void addNpuProgram(const TinyWeights& weights, const TinyOptions& options, blob::Program& program, WeightArena& arena);
+/// The machine that the npu program is for: two tiles of 1 MiB, two DMA engines.
+std::string tinyMachineText();
 
 /// The whole blob, written by blob::Writer to a temporary file, opened and verified. The file is gone afterwards.
 Result<blob::Blob> makeTinyBlob(const TinyOptions& options);

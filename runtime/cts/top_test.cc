@@ -55,6 +55,9 @@ TEST_P(TopTest, ListsOfHeadsAreThoseOfTheirLogits) {
 TEST_P(TopTest, ListsOfStepsAreThoseOfTheirLogits) {
   ASSERT_TRUE(rig->run("generate.64", {.ids = {9}, .row0 = 0}));
   expectLists(*rig, 1, "generate");
+}
+
+TEST_P(TopTest, ListsOfBatchesAreThoseOfTheirLogits) {
   for (const uint32_t entryRows : kBatchRows) {
     std::vector<BatchRow> rows;
     for (uint32_t valid = 1; valid <= entryRows; ++valid) {

@@ -10,6 +10,7 @@
 #include "kernels/cpu/kernels.h"
 #include "runtime/devices/cpu/cpu_tasks.h"
 #include "runtime/devices/cpu/worker_team.h"
+#include "runtime/instruction_set.h"
 #include "runtime/lane_walker.h"
 
 namespace firn::runtime {
@@ -37,9 +38,10 @@ class CpuExecutor final : public Executor {
 
   uint32_t threads() const override { return team_->threads(); }
 
-  void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
+  Status run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
     Run run{.program = program, .entry = entry, .values = values, .clock = clock, .team = *team_};
     team_->run(runThread, &run);
+    return Status::ok();
   }
 
  private:
@@ -104,19 +106,7 @@ class CpuBackend final : public Backend {
 }  // namespace
 
 Result<std::unique_ptr<Backend>> openCpuBackend(const DeviceOptions& options) {
-  cpu::InstructionSet isa = cpu::bestInstructionSet();
-  if (!options.instructionSet.empty()) {
-    const std::optional<cpu::InstructionSet> asked = cpu::instructionSetFromName(options.instructionSet);
-    if (!asked) {
-      return invalidArgument("instruction set \"" + options.instructionSet +
-                             "\" is unknown; known: portable, avx2, avx512");
-    }
-    if (!cpu::isSupported(*asked)) {
-      return unsupported("this machine has no " + options.instructionSet + "; its best is " +
-                         std::string(cpu::instructionSetName(isa)));
-    }
-    isa = *asked;
-  }
+  FIRN_ASSIGN_OR_RETURN(const cpu::InstructionSet isa, instructionSetOf(options));
   return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(isa, options.pinThreads));
 }
 

@@ -13,7 +13,7 @@ class NullExecutor final : public Executor {
  public:
   uint32_t threads() const override { return 1; }
 
-  void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* /*clock*/) override {
+  Status run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* /*clock*/) override {
     const uint32_t embed = program.blob().header().embed;
     const uint32_t vocab = program.blob().header().vocab;
     auto* hidden = reinterpret_cast<float*>(entry.symbol(blob::SymbolKind::kHidden).data);
@@ -31,11 +31,12 @@ class NullExecutor final : public Executor {
         hiddenRow[0] = position;
       }
     }
-    if (topIds == nullptr) return;
+    if (topIds == nullptr) return Status::ok();
     const uint32_t top = program.blob().header().topTokens;
     reference::topK({.in = {logits, values.valid, vocab, vocab},
                      .values = {topLogits, values.valid, top, top},
                      .ids = {topIds, values.valid, top, top}});
+    return Status::ok();
   }
 
  private:

@@ -12,11 +12,12 @@ class ReferenceExecutor final : public Executor {
  public:
   uint32_t threads() const override { return 1; }
 
-  void run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
+  Status run(const LoadedProgram& program, const Entry& entry, const RunValues& values, TaskClock* clock) override {
     // One thread runs all lanes, one after the other: in a blob with another target they are that one's number.
     const LaneWork work = {.lanes = {.first = 0, .end = program.lanes()},
                            .cells = clock == nullptr ? nullptr : clock->cells(0)};
     walkLanes(program, entry, values, work, [] {});
+    return Status::ok();
   }
 };
 
