@@ -1,4 +1,4 @@
-// Devices against each other: the same tiny model on the reference device is the oracle of the cpu device.
+// Devices against each other: the same tiny model on the reference device is the oracle of the cpu and npu devices.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +17,13 @@ DeviceCase cpuCase(const std::string& isa, uint32_t lanes, DType weights, uint32
           .device = "cpu",
           .options = {.instructionSet = isa},
           .program = {.target = blob::Target::kCpu, .lanes = lanes, .weights = weights, .activationPlanes = planes}};
+}
+
+DeviceCase npuCase(const std::string& isa, DType weights) {
+  return {.name = "npu",
+          .device = "npu",
+          .options = {.instructionSet = isa},
+          .program = {.target = blob::Target::kNpu, .weights = weights}};
 }
 
 // Logits of all tokens, prefilled in chunks of 16.
@@ -94,22 +101,42 @@ TEST(AgreementTest, CachesOfI8StayCloseToThoseOfF32) {
   EXPECT_LT(relativeError(logitsOf(with(referenceCase(DType::kF32), DType::kI8, true), 96), biased), 2e-2);
 }
 
+TEST(AgreementTest, TheNpuFollowsTheReference) {
+  for (const DType weights : {DType::kF32, DType::kQ8_0}) {
+    const std::vector<float> expected = referenceLogits(weights);
+    // What goes into a linear or a product of attention is rounded to f16: off by up to 2^-11 of itself, which is
+    // 2^-11 / sqrt(3) = 2.8e-4 at the most on average (and less, as numbers lie anywhere between two powers of two).
+    // A sum of products with independent errors has that error of its norm for each of its two operands. Eight linears
+    // and products stand in a row in a layer, 17 with the head, and their errors add up like 34 independent ones:
+    // 2.8e-4 * sqrt(34) = 1.6e-3. The codes and scales of q8_0 are exact, so half of them remain: 1.2e-3.
+    EXPECT_LT(relativeError(logitsOf(npuCase("", weights), 96), expected), weights == DType::kF32 ? 1.6e-3 : 1.2e-3);
+  }
+}
+
 /// The layout is the same for every target: what one device has written another reads.
 TEST(AgreementTest, ACacheMovesToAnotherDevice) {
   const Tokens prompt{.ids = someIds(50), .row0 = 0};
   const Tokens next{.ids = {9}, .row0 = 50};
   for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
     std::unique_ptr<Rig> reference = Rig::open(with(referenceCase(DType::kF32), kvType, true));
-    std::unique_ptr<Rig> cpu = Rig::open(with(cpuCase("", 2, DType::kF32, 1), kvType, true));
-    ASSERT_TRUE(reference != nullptr && cpu != nullptr);
-    ASSERT_EQ(reference->cache().size(), cpu->cache().size());
+    ASSERT_NE(reference, nullptr);
     ASSERT_TRUE(reference->run("prefill.64.64", prompt));
-    std::ranges::copy(reference->cache(), cpu->cache().begin());
-    ASSERT_TRUE(cpu->run("generate.128", next));
+    const std::vector<std::byte> cache(reference->cache().begin(), reference->cache().end());
     ASSERT_TRUE(reference->run("generate.128", next));
-    const std::vector<float> found(cpu->logits(1).begin(), cpu->logits(1).end());
     const std::vector<float> expected(reference->logits(1).begin(), reference->logits(1).end());
-    EXPECT_LT(relativeError(found, expected), kvType == DType::kF32 ? 1e-5 : 1e-3) << dtypeInfo(kvType)->name;
+    std::vector<DeviceCase> others = {cpuCase("", 2, DType::kF32, 1)};
+    if (kvType == DType::kF16) others.push_back(npuCase("", DType::kF32));
+    for (const DeviceCase& testCase : others) {
+      std::unique_ptr<Rig> other = Rig::open(with(testCase, kvType, true));
+      ASSERT_NE(other, nullptr);
+      ASSERT_EQ(cache.size(), other->cache().size());
+      std::ranges::copy(cache, other->cache().begin());
+      ASSERT_TRUE(other->run("generate.128", next));
+      const std::vector<float> found(other->logits(1).begin(), other->logits(1).end());
+      const double roundings = testCase.device == "npu" ? 1.6e-3 : 1e-3;
+      EXPECT_LT(relativeError(found, expected), kvType == DType::kF32 ? 1e-5 : roundings)
+          << testCase.device << ", " << dtypeInfo(kvType)->name;
+    }
   }
 }
 
@@ -120,6 +147,7 @@ TEST(AgreementTest, InstructionSetsGiveTheSameBits) {
       cases.push_back(with(cpuCase("portable", 2, weights, 1), kvType, false));
     }
     cases.push_back(with(cpuCase("portable", 2, weights, 1), DType::kI8, true));
+    cases.push_back(npuCase("portable", weights));
   }
   for (DeviceCase& testCase : cases) {
     const std::vector<float> portable = logitsOf(testCase, 32);
@@ -128,7 +156,8 @@ TEST(AgreementTest, InstructionSetsGiveTheSameBits) {
       if (!cpu::isSupported(isa)) continue;
       testCase.options.instructionSet = cpu::instructionSetName(isa);
       EXPECT_EQ(bitsOf(portable), bitsOf(logitsOf(testCase, 32)))
-          << testCase.options.instructionSet << ", " << dtypeInfo(testCase.program.cacheType())->name;
+          << testCase.device << ", " << testCase.options.instructionSet << ", "
+          << dtypeInfo(testCase.program.cacheType())->name;
     }
   }
 }

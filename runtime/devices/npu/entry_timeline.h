@@ -44,8 +44,8 @@ struct SimulatedTask {
   uint32_t layer = 0;  ///< of the call, or blob::kNoLayer
   uint64_t begin = 0;  ///< picoseconds from the start of the entry
   uint64_t end = 0;
-  uint64_t bytes = 0;     ///< a DMA, an embed: moved
-  uint64_t ddrBytes = 0;  ///< of these, to or from DDR
+  uint64_t bytes = 0;     ///< of a DMA: moved
+  uint64_t ddrBytes = 0;  ///< the part of them that passes DDR: all or none
   uint64_t macs = 0;
 };
 
