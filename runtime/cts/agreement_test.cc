@@ -108,7 +108,7 @@ TEST(AgreementTest, TheNpuFollowsTheReference) {
     // 2^-11 / sqrt(3) = 2.8e-4 at the most on average (and less, as numbers lie anywhere between two powers of two).
     // A sum of products with independent errors has that error of its norm for each of its two operands. Eight linears
     // and products stand in a row in a layer, 17 with the head, and their errors add up like 34 independent ones:
-    // 2.8e-4 * sqrt(34) = 1.6e-3. The codes and scales of q8_0 are exact, so half of them remain: 1.2e-3.
+    // 2.8e-4 * sqrt(34) = 1.6e-3. Codes and scales of q8_0 are exact, so about half of them remain: 1.2e-3.
     EXPECT_LT(relativeError(logitsOf(npuCase("", weights), 96), expected), weights == DType::kF32 ? 1.6e-3 : 1.2e-3);
   }
 }

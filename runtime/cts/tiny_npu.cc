@@ -14,6 +14,7 @@ using blob::Space;
 using blob::SymbolKind;
 using blob::TaskOp;
 
+const NpuTaskList::Attrs kSignedBytes = {8, 0};   // bits and zero of codes
 constexpr uint32_t kPerTile = kGroup * kHeadDim;  // columns of the queries of a tile
 
 /// A matrix as operands of a body: rows [N, bytes], and the scales of q8_0.
@@ -118,24 +119,28 @@ Builder::Params Builder::addParams() {
   return params;
 }
 
-// Tile t computes columns [t * n, (t + 1) * n) of the result, n being those of `out`.
+// Tile t computes columns [t * n, (t + 1) * n) of the result, n being those of `out`. Codes are multiplied as they are,
+// or expanded first where the rows are long: so both ways are gone.
 void Builder::linear(Body& b, std::string_view name, const NpuPlace& in, const MatrixOperands& matrix,
                      const NpuPlace& out) {
   const uint32_t n = out.dims[1], k = in.dims[1], groups = k / 32, m = b.at.rows;
-  const NpuPlace rows = b.at.take(DType::kU8, {n, rowBytes(k)});
-  const NpuPlace other = isQuantized() ? b.at.take(DType::kF16, {n, groups}) : b.at.take(DType::kF16, {n, k});
-  const NpuPlace partials = b.at.take(DType::kF32, {isQuantized() ? groups : 1, m, n});
+  const bool isExpanded = !isQuantized() || k > kEmbed;
+  const NpuPlace rows = b.at.take(DType::kU8, {n, rowBytes(k)}), scales = b.at.take(DType::kF16, {n, groups});
+  const NpuPlace expanded = b.at.take(DType::kF16, {n, k}), partials = b.at.take(DType::kF32, {groups, m, n});
   for (uint32_t t = 0; t < kTiles; ++t) {
     b.tasks.copy(name, rowsOf(matrix.rows, t * n, n), rows.in(t));
-    if (!isQuantized()) {
-      b.tasks.shave(t, TaskOp::kNpuExpand, name, {rows.in(t), other.in(t)}, {static_cast<uint64_t>(options_.weights)});
-      b.tasks.dpu(t, TaskOp::kNpuMatmul, name, {in.in(t), other.in(t), out.in(t)}, {0});
+    if (isQuantized()) b.tasks.copy(name, rowsOf(matrix.scales, t * n, n), scales.in(t));
+    if (!isExpanded) {
+      b.tasks.dpu(t, TaskOp::kNpuMatmulGroups, name, {in.in(t), rows.in(t), partials.in(t)}, kSignedBytes);
+      b.tasks.shave(t, TaskOp::kNpuAccumulate, name, {partials.in(t), scales.in(t), out.in(t)}, {0});
       continue;
     }
-    constexpr uint64_t kBits = 8, kZero = 0;
-    b.tasks.copy(name, rowsOf(matrix.scales, t * n, n), other.in(t));
-    b.tasks.dpu(t, TaskOp::kNpuMatmulGroups, name, {in.in(t), rows.in(t), partials.in(t)}, {kBits, kZero});
-    b.tasks.shave(t, TaskOp::kNpuAccumulate, name, {partials.in(t), other.in(t), out.in(t)}, {0});
+    if (isQuantized()) {
+      b.tasks.shave(t, TaskOp::kNpuExpandGroups, name, {rows.in(t), scales.in(t), expanded.in(t)}, kSignedBytes);
+    } else {
+      b.tasks.shave(t, TaskOp::kNpuExpand, name, {rows.in(t), expanded.in(t)}, {static_cast<uint64_t>(DType::kF32)});
+    }
+    b.tasks.dpu(t, TaskOp::kNpuMatmul, name, {in.in(t), expanded.in(t), out.in(t)}, {0});
   }
 }
 
@@ -245,11 +250,14 @@ uint32_t Builder::embedBody(uint32_t m) {
   const uint32_t body = program_.beginBody("embed");
   Body b(machine_, m);
   const NpuPlace ids = b.at.take(DType::kI32, {m});
-  const auto tableBytes = static_cast<uint32_t>(weights_.embedding.bytes.size() / kVocab);
+  const MatrixOperands table = matrixOperands(kVocab, kEmbed, packed_.embedding);
   b.tasks.copy("ids", blob::symbolOperand(SymbolKind::kIds, DType::kI32, Dims{m}), ids.in(0));
-  b.tasks.shave(0, TaskOp::kNpuEmbed, "embed",
-                {ids.in(0), weightAt(DType::kU8, {kVocab, tableBytes}, packed_.table), b.x.in(0)},
-                {static_cast<uint64_t>(options_.weights)});
+  if (isQuantized()) {
+    b.tasks.shave(0, TaskOp::kNpuEmbedGroups, "embed", {ids.in(0), table.rows, table.scales, b.x.in(0)}, kSignedBytes);
+  } else {
+    b.tasks.shave(0, TaskOp::kNpuEmbed, "embed", {ids.in(0), table.rows, b.x.in(0)},
+                  {static_cast<uint64_t>(DType::kF32)});
+  }
   b.tasks.copy("embed", b.x.in(0), residual(m));
   b.tasks.addTo(program_);
   return body;
@@ -293,7 +301,7 @@ uint32_t Builder::headBody(uint32_t m, bool readsHidden) {
   norm(b, "output_norm", weightAt(DType::kF32, {kEmbed}, packed_.outputNorm));
   const uint32_t n = kVocab / kTiles;
   const NpuPlace logits = b.at.f32(n);
-  linear(b, "head", b.normed, matrixOperands(kVocab, kEmbed, packed_.head), logits);
+  linear(b, "head", b.normed, matrixOperands(kVocab, kEmbed, packed_.embedding), logits);
   const OperandRecord all = blob::symbolOperand(SymbolKind::kLogits, DType::kF32, Dims{m, kVocab});
   for (uint32_t t = 0; t < kTiles; ++t) b.tasks.copy("head", logits.in(t), columnsOf(all, t * n, n));
   if (options_.topTokens != 0) topLists(b, logits);

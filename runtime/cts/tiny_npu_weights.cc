@@ -33,8 +33,7 @@ const TinyTensor& npuTensor(const TinyLayer& layer, NpuWeight weight) {
 
 TinyNpuWeights packTinyNpuWeights(const TinyWeights& weights, const TinyOptions& options, WeightArena& arena) {
   TinyNpuWeights packed;
-  packed.table = arena.add(weights.embedding.bytes);
-  packed.head = pack(weights.embedding, arena);
+  packed.embedding = pack(weights.embedding, arena);
   packed.outputNorm = arena.add(weights.outputNorm.bytes);
   packed.freqs = arena.add(std::as_bytes(std::span(weights.ropeFreqs)));
   for (uint32_t layer = 0; layer < kLayers; ++layer) {

@@ -1,5 +1,5 @@
-// The weights of the tiny model as the npu target has them: f32 matrices as they are, which a SHAVE expands to f16;
-// those of q8_0 as a plane of codes and one of scales.
+// The weights of the tiny model as the npu target has them: f32 matrices as they are, those of q8_0 as a plane of codes
+// and one of scales.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ enum class NpuWeight : uint8_t { kQ, kK, kV, kO, kGate, kUp, kDown };
 inline constexpr uint32_t kNpuWeights = 7;
 
 struct TinyNpuWeights {
-  uint64_t table = 0;  ///< the embedding in its source type, which is gathered from
-  NpuMatrix head;      ///< the same, as a matrix
+  NpuMatrix embedding;  ///< the head too
   uint64_t outputNorm = 0;
   uint64_t freqs = 0;
   /// Of each layer the arguments of its body: both norms, the key bias, rows and scales of each NpuWeight, the caches

@@ -26,14 +26,16 @@ TaskFunction findNpuTask(blob::TaskOp op) {
 }
 
 Status checkNpuTask(blob::TaskOp op, const Task& task) {
-  if (op == blob::TaskOp::kNpuMatmulGroups) {
-    return unless(task.attrs[1] <= kMostZero, "zero", task.attrs[1], kMostZero);
+  switch (op) {
+    case blob::TaskOp::kNpuMatmulGroups:
+    case blob::TaskOp::kNpuEmbedGroups:
+    case blob::TaskOp::kNpuExpandGroups: return unless(task.attrs[1] <= kMostZero, "zero", task.attrs[1], kMostZero);
+    case blob::TaskOp::kNpuTopK: {
+      const uint64_t most = kMostIds - task.operand(0).dims[1];
+      return unless(task.attrs[0] <= most, "first", task.attrs[0], most);
+    }
+    default: return Status::ok();
   }
-  if (op == blob::TaskOp::kNpuTopK) {
-    const uint64_t most = kMostIds - task.operand(0).dims[1];
-    return unless(task.attrs[0] <= most, "first", task.attrs[0], most);
-  }
-  return Status::ok();
 }
 
 }  // namespace firn::runtime

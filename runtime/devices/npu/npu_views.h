@@ -51,4 +51,14 @@ inline npu::RawView raw(const Task& task, const CallFrame& frame, uint32_t index
           .rowBytes = operand.strides[0]};
 }
 
+/// Codes, scales and perhaps mins, operands `first` and on, with the result behind them; attributes: bits, zero
+inline npu::GroupsView groups(const Task& task, const CallFrame& frame, uint32_t first) {
+  const bool hasMins = task.operandCount == first + 4;
+  return {.codes = matrix<const uint8_t>(task, frame, first),
+          .scales = matrix<const uint16_t>(task, frame, first + 1),
+          .mins = hasMins ? matrix<const uint16_t>(task, frame, first + 2) : npu::MatrixView<const uint16_t>{},
+          .bits = task.attrInt(0),
+          .zero = static_cast<int32_t>(task.attrInt(1))};
+}
+
 }  // namespace firn::runtime

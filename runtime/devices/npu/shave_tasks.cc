@@ -13,20 +13,36 @@ namespace {
 
 float real(const Task& task, uint32_t attr) { return static_cast<float>(task.attrDouble(attr)); }
 
-// The ids lie in CMX, where a faulty program may have put anything: a row of one that is no id is 0.
-void runEmbed(const Task& task, const CallFrame& frame) {
+/// gather(id, row) for each row of `out`. The ids lie in CMX, where a faulty program may have put anything: a row of
+/// one that is no id of the table, operand 1, is 0.
+template <typename Gather>
+void gatherRows(const Task& task, const CallFrame& frame, const npu::MatrixView<float>& out, const Gather& gather) {
   const auto* const ids = task.at<const int32_t>(frame, 0);
-  npu::MatrixView<float> row = matrix<float>(task, frame, 2);
-  const npu::RawView table = raw(task, frame, 1, row.columns);
-  const uint64_t rows = row.rows;
+  npu::MatrixView<float> row = out;
   row.rows = 1;
-  for (uint64_t i = 0; i < rows; ++i, row.data += row.rowStride) {
-    if (ids[i] >= 0 && static_cast<uint64_t>(ids[i]) < table.rows) {
-      npu::embed({.ids = ids + i, .table = table, .out = row});
+  for (uint64_t i = 0; i < out.rows; ++i, row.data += row.rowStride) {
+    if (ids[i] >= 0 && static_cast<uint64_t>(ids[i]) < task.operand(1).dims[0]) {
+      gather(ids + i, row);
     } else {
       std::fill_n(row.data, row.columns, 0.0F);
     }
   }
+}
+
+void runEmbed(const Task& task, const CallFrame& frame) {
+  const auto out = matrix<float>(task, frame, 2);
+  const npu::RawView table = raw(task, frame, 1, out.columns);
+  gatherRows(task, frame, out, [&](const int32_t* id, const npu::MatrixView<float>& row) {
+    npu::embed({.ids = id, .table = table, .out = row});
+  });
+}
+
+void runEmbedGroups(const Task& task, const CallFrame& frame) {
+  const npu::GroupsView table = groups(task, frame, 1);
+  const auto out = matrix<float>(task, frame, task.operandCount - 1);
+  gatherRows(task, frame, out, [&](const int32_t* id, const npu::MatrixView<float>& row) {
+    kernelsOf(task).embedGroups({.ids = id, .table = table, .out = row});
+  });
 }
 
 void runRmsNorm(const Task& task, const CallFrame& frame) {
@@ -59,6 +75,11 @@ void runRope(const Task& task, const CallFrame& frame) {
 void runExpand(const Task& task, const CallFrame& frame) {
   const auto out = matrix<uint16_t>(task, frame, 1);
   kernelsOf(task).expand({.in = raw(task, frame, 0, out.columns), .out = out});
+}
+
+void runExpandGroups(const Task& task, const CallFrame& frame) {
+  kernelsOf(task).expandGroups(
+      {.in = groups(task, frame, 0), .out = matrix<uint16_t>(task, frame, task.operandCount - 1)});
 }
 
 void runAccumulate(const Task& task, const CallFrame& frame) {
@@ -162,9 +183,11 @@ void runTopKMerge(const Task& task, const CallFrame& frame) {
 TaskFunction findShaveTask(blob::TaskOp op) {
   switch (op) {
     case blob::TaskOp::kNpuEmbed: return runEmbed;
+    case blob::TaskOp::kNpuEmbedGroups: return runEmbedGroups;
     case blob::TaskOp::kNpuRmsNorm: return runRmsNorm;
     case blob::TaskOp::kNpuRope: return runRope;
     case blob::TaskOp::kNpuExpand: return runExpand;
+    case blob::TaskOp::kNpuExpandGroups: return runExpandGroups;
     case blob::TaskOp::kNpuAccumulate: return runAccumulate;
     case blob::TaskOp::kNpuGroupSums: return runGroupSums;
     case blob::TaskOp::kNpuBias: return runBias;
