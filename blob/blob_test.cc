@@ -14,6 +14,7 @@
 #include "base/page_buffer.h"
 #include "blob/kv_part.h"
 #include "blob/names.h"
+#include "blob/npu_task_rules.h"
 #include "blob/reader.h"
 #include "blob/sample_program.h"
 #include "blob/task_op_rules.h"
@@ -57,14 +58,16 @@ std::string contentOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Targets, BlobTest,
-    testing::Values(SampleCase{Target::kReference, DType::kF32}, SampleCase{Target::kReference, DType::kF16},
-                    SampleCase{Target::kReference, DType::kI8}, SampleCase{Target::kCpu, DType::kF32},
-                    SampleCase{Target::kCpu, DType::kF16}, SampleCase{Target::kCpu, DType::kI8}),
-    [](const auto& info) {
-      return std::string(targetName(info.param.target)) + "_" + std::string(dtypeInfo(info.param.kvType)->name);
-    });
+INSTANTIATE_TEST_SUITE_P(Targets, BlobTest,
+                         testing::Values(SampleCase{Target::kReference, DType::kF32},
+                                         SampleCase{Target::kReference, DType::kF16},
+                                         SampleCase{Target::kReference, DType::kI8},
+                                         SampleCase{Target::kCpu, DType::kF32}, SampleCase{Target::kCpu, DType::kF16},
+                                         SampleCase{Target::kCpu, DType::kI8}, SampleCase{Target::kNpu, DType::kF16}),
+                         [](const auto& info) {
+                           return std::string(targetName(info.param.target)) + "_" +
+                                  std::string(dtypeInfo(info.param.kvType)->name);
+                         });
 
 TEST_P(BlobTest, RoundTrip) {
   Contents contents = sample();
@@ -83,6 +86,9 @@ TEST_P(BlobTest, RoundTrip) {
   EXPECT_EQ(blob.header().kvBytes, 2ULL * 2 * 4 * 128 * rowBytes.at(GetParam().kvType));
   EXPECT_EQ(blob.card(), contents.card);
   EXPECT_EQ(blob.chatTemplate(), contents.chatTemplate);
+  EXPECT_EQ(blob.machine(), contents.machine);
+  EXPECT_EQ(blob.ident().machineHash,
+            contents.machine.empty() ? Hash128{} : hash128(std::as_bytes(std::span(contents.machine))));
   EXPECT_TRUE(std::ranges::equal(blob.tokenizer(), tokenizer));
   EXPECT_TRUE(std::ranges::equal(blob.weights(), sampleWeights(contents)));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(blob.weights().data()) % 64, 0U);
@@ -257,7 +263,7 @@ TEST(KvPartTest, RowsThenScalesAndNoOtherType) {
 /// What no sample has, no lie and no fuzz seed reaches.
 TEST(TaskOpTest, EachStandsInASample) {
   std::set<uint16_t> used;
-  for (const Target target : {Target::kReference, Target::kCpu}) {
+  for (const Target target : {Target::kReference, Target::kCpu, Target::kNpu}) {
     for (const TaskRecord& task : sampleContents(target).program.tasks) used.insert(task.op);
   }
   for (uint16_t number = 0; number < 1000; ++number) {
@@ -282,10 +288,12 @@ TEST(TaskOpTest, EveryOpHasANameAndARule) {
   uint32_t count = 0;
   for (uint32_t op = 0; op < 0x10000; ++op) {
     const bool hasName = !taskOpName(static_cast<TaskOp>(op)).empty();
-    EXPECT_EQ(hasName, taskOpRule(static_cast<TaskOp>(op)) != nullptr) << op;
+    const bool isOfLanes = taskOpRule(static_cast<TaskOp>(op)) != nullptr;
+    const bool isOfNpu = npuTaskRule(static_cast<TaskOp>(op)) != nullptr;
+    EXPECT_EQ(hasName, isOfLanes != isOfNpu) << op;
     count += hasName ? 1 : 0;
   }
-  EXPECT_EQ(count, 32U);
+  EXPECT_EQ(count, 58U);
 }
 
 /// The lines `offset  hex groups` of the worked example in docs/blob_format.md.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/concat.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "blob/machine/machine.h"
 #include "blob/names.h"
 #include "blob/task_op.h"
 
@@ -45,16 +47,39 @@ std::string shapeText(const OperandRecord& operand) {
   return isDense ? text : concat(text, " strides [", strides, "]");
 }
 
-/// "scratch+4096", "weights[param 3]+0", "symbol ids+0".
+/// "scratch+4096", "weights[param 3]+0", "symbol ids+0", "cmx 3+4096" (of tile 3).
 std::string placeText(const OperandRecord& operand) {
   std::string text(spaceName(operand.space));
   if (operand.space == Space::kSymbol) {
     text += concat(" ", symbolKindName(static_cast<SymbolKind>(operand.base)));
+  } else if (operand.space == Space::kCmx) {
+    text += concat(" ", operand.base);
   } else if (operand.base != kNoBase) {
     text += concat("[param ", operand.base, "]");
   }
   return concat(text, "+", operand.offset);
 }
+
+/// What a dump knows of the npu: the machine, and the bodies that are queues of it.
+class NpuBodies {
+ public:
+  explicit NpuBodies(const Blob& blob) : isNpu_(blob.bodies().size()) {
+    if (blob.machine().empty()) return;
+    machine_ = *machine::parseMachine(blob.machine(), kMachineSection);  // the verifier has too
+    for (const EntryRecord& entry : blob.entries()) {
+      if (entry.target != Target::kNpu) continue;
+      for (const CallRecord& call : blob.callsOf(entry)) isNpu_[call.body] = true;
+    }
+  }
+  bool has(size_t body) const { return isNpu_[body]; }
+  std::string queueName(uint32_t segment) const { return machine::queueName(*machine_, segment); }
+  /// Empty when no entry is for the npu.
+  std::string_view machineName() const { return machine_ ? std::string_view(machine_->name) : std::string_view(); }
+
+ private:
+  std::vector<bool> isNpu_;
+  std::optional<machine::Machine> machine_;
+};
 
 Json targetsJson(const Blob& blob) {
   Json names = Json::array();
@@ -62,7 +87,7 @@ Json targetsJson(const Blob& blob) {
   return names;
 }
 
-Json identJson(const Blob& blob) {
+Json identJson(const Blob& blob, const NpuBodies& npu) {
   const Ident& ident = blob.ident();
   return {{"format", concat(ident.formatMajor, ".", ident.formatMinor)},
           {"target", targetName(ident.target)},
@@ -73,6 +98,7 @@ Json identJson(const Blob& blob) {
           {"content_hash", toHex(ident.contentHash)},
           {"weights_hash", toHex(ident.weightsHash)},
           {"model_hash", toHex(ident.modelHash)},
+          {"machine", npu.machineName()},
           {"machine_hash", toHex(ident.machineHash)},
           {"compiler_id", toHex(ident.compilerId)}};
 }
@@ -141,6 +167,18 @@ Json entryJson(const Blob& blob, const EntryRecord& entry) {
 
 Json operandJson(const OperandRecord& operand) {
   return {{"shape", shapeText(operand)}, {"place", placeText(operand)}, {"bytes", operand.bytes}};
+}
+
+Json waitsJson(const Blob& blob, const TaskRecord& task) {
+  Json waits = Json::array();
+  for (const BarrierUse& use : blob.waitsOf(task)) waits.push_back({{"barrier", use.barrier}, {"count", use.count}});
+  return waits;
+}
+
+Json signalsJson(const Blob& blob, const TaskRecord& task) {
+  Json signals = Json::array();
+  for (const BarrierUse& use : blob.signalsOf(task)) signals.push_back(use.barrier);
+  return signals;
 }
 
 Json taskJson(const Blob& blob, const TaskRecord& task) {
@@ -232,15 +270,24 @@ class JsonObjectWriter {
 };
 
 /// A body with one line for each task.
-void writeBodyWithTasks(const Blob& blob, const BodyRecord& body, const Json& json, JsonObjectWriter& writer,
-                        const DumpSink& sink) {
+struct BodyDump {
+  const Blob& blob;
+  const NpuBodies& npu;
+  size_t index = 0;
+
+  const BodyRecord& body() const { return blob.bodies()[index]; }
+};
+
+void writeBodyWithTasks(const BodyDump& of, const Json& json, JsonObjectWriter& writer, const DumpSink& sink) {
+  const bool isNpu = of.npu.has(of.index);
   std::string text = JsonObjectWriter::textOf(json, 4);
   text.resize(text.rfind('\n'));  // without the brace
   writer.item(concat(text, ",\n      \"task_list\": ["));
   bool isFirst = true;
-  forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
-    Json one = {{"segment", segment}, {"lane", lane}};
-    one.update(taskJson(blob, task));
+  forEachTask(of.blob, of.body(), [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
+    Json one = isNpu ? Json{{"queue", of.npu.queueName(segment)}} : Json{{"segment", segment}, {"lane", lane}};
+    one.update(taskJson(of.blob, task));
+    if (isNpu) one.update({{"waits", waitsJson(of.blob, task)}, {"signals", signalsJson(of.blob, task)}});
     sink(concat(isFirst ? "" : ",", "\n        ", one.dump()));
     isFirst = false;
   });
@@ -257,7 +304,7 @@ void line(std::string& out, const char* format, Values... values) {
 
 using Unsigned = unsigned long long;
 
-void textIdent(std::string& out, const Blob& blob) {
+void textIdent(std::string& out, const Blob& blob, const NpuBodies& npu) {
   const Ident& ident = blob.ident();
   const ProgramHeader& header = blob.header();
   const std::vector<Target> targets = blob.targets();
@@ -270,7 +317,8 @@ void textIdent(std::string& out, const Blob& blob) {
                 header.topTokens != 0 ? concat(", lists of the best ", header.topTokens) : "", "\n");
   out += concat("limits      prompt ", header.maxPromptTokens, " + response ", header.minResponseTokens, " = ",
                 header.kvRows, " KV rows of ", dtypeName(header.kvType), "\n");
-  const bool hasMachine = ident.machineHash != decltype(ident.machineHash){};
+  const bool hasMachine = !npu.machineName().empty();
+  if (hasMachine) out += concat("machine     ", npu.machineName(), "\n");
   out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ", toHex(ident.weightsHash),
                 "\n            model   ", toHex(ident.modelHash),
                 hasMachine ? concat("\n            machine ", toHex(ident.machineHash)) : "", "\n            compiler ",
@@ -327,10 +375,27 @@ void textEntries(const DumpSink& sink, const Blob& blob) {
   sink(out);
 }
 
-void textTasks(const DumpSink& sink, const Blob& blob, const BodyRecord& body) {
-  forEachTask(blob, body, [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
-    std::string out = concat("    segment ", segment, " lane ", lane, "  ", taskOpName(static_cast<TaskOp>(task.op)),
-                             "  ", blob.string(task.name), "\n");
+/// "      waits for 2 at barrier 0; signals barrier 1".
+std::string barriersText(const Blob& blob, const TaskRecord& task) {
+  std::string text;
+  for (const BarrierUse& use : blob.waitsOf(task)) {
+    text += concat(text.empty() ? "      waits for " : ", ", use.count, " at barrier ", use.barrier);
+  }
+  std::string signals;
+  for (const BarrierUse& use : blob.signalsOf(task)) {
+    signals += concat(signals.empty() ? "signals barrier " : ", ", use.barrier);
+  }
+  if (!signals.empty()) text += concat(text.empty() ? "      " : "; ", signals);
+  return text.empty() ? text : text + "\n";
+}
+
+void textTasks(const DumpSink& sink, const BodyDump& of) {
+  const Blob& blob = of.blob;
+  const bool isNpu = of.npu.has(of.index);
+  forEachTask(blob, of.body(), [&](uint32_t segment, uint32_t lane, const TaskRecord& task) {
+    const std::string place = isNpu ? of.npu.queueName(segment) : concat("segment ", segment, " lane ", lane);
+    std::string out = concat("    ", place, "  ", taskOpName(static_cast<TaskOp>(task.op)), "  ",
+                             blob.string(task.name), "\n", barriersText(blob, task));
     for (const OperandRecord& operand : blob.operandsOf(task)) {
       out += concat("      ", placeText(operand), "  ", shapeText(operand), "  ", operand.bytes, " bytes\n");
     }
@@ -341,8 +406,9 @@ void textTasks(const DumpSink& sink, const Blob& blob, const BodyRecord& body) {
 }  // namespace
 
 void dumpText(const Blob& blob, const DumpOptions& options, const DumpSink& sink) {
+  const NpuBodies npu(blob);
   std::string out = concat(printablePath(blob.path()), "\n");
-  textIdent(out, blob);
+  textIdent(out, blob, npu);
   textMemory(out, blob);
   sink(out);
   textEntries(sink, blob);
@@ -354,14 +420,15 @@ void dumpText(const Blob& blob, const DumpOptions& options, const DumpSink& sink
     line(text, "  %-18s %6u %8u %6llu %6llu\n", std::string(blob.string(body.name)).c_str(), body.paramCount,
          body.segmentCount, static_cast<Unsigned>(taskCount(blob, body)), static_cast<Unsigned>(calls[i]));
     sink(text);
-    if (options.tasks) textTasks(sink, blob, body);
+    if (options.tasks) textTasks(sink, {blob, npu, i});
   }
 }
 
 void dumpJson(const Blob& blob, const DumpOptions& options, const DumpSink& sink) {
+  const NpuBodies npu(blob);
   JsonObjectWriter writer(sink);
   writer.member("path", blob.path());
-  writer.member("ident", identJson(blob));
+  writer.member("ident", identJson(blob, npu));
   writer.memberText("card", blob.card());  // JSON, as the verifier saw it
   writer.member("model", modelJson(blob.header()));
   writer.member("memory", memoryJson(blob));
@@ -374,7 +441,7 @@ void dumpJson(const Blob& blob, const DumpOptions& options, const DumpSink& sink
   for (size_t i = 0; i < blob.bodies().size(); ++i) {
     const Json body = bodyJson(blob, blob.bodies()[i], calls[i]);
     if (options.tasks) {
-      writeBodyWithTasks(blob, blob.bodies()[i], body, writer, sink);
+      writeBodyWithTasks({blob, npu, i}, body, writer, sink);
     } else {
       writer.item(JsonObjectWriter::textOf(body, 4));
     }

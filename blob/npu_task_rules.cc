@@ -25,55 +25,61 @@ constexpr NpuOperandRule optional(NpuOperandRule rule) {
   rule.isOptional = true;
   return rule;
 }
-constexpr NpuOperandRule in(NpuOperandRule rule, uint8_t places) {
-  rule.places = places;
+constexpr NpuOperandRule at(NpuPlace place, NpuOperandRule rule) {
+  rule.places = static_cast<uint8_t>(place);
   return rule;
 }
+constexpr NpuOperandRule orTransposed(NpuOperandRule rule) {
+  rule.mayBeTransposed = true;
+  return rule;
+}
+/// An end of a copy.
+constexpr NpuOperandRule end(std::string_view name, Access access, uint8_t places) {
+  return {.name = name, .dims = kAnyDims, .access = access, .places = places, .isAnyType = true};
+}
 
-constexpr uint8_t kSources = NpuPlace::kAnyTile | NpuPlace::kScratch | NpuPlace::kWeights | NpuPlace::kKv |
-                             NpuPlace::kInput | NpuPlace::kOutput;
-constexpr uint8_t kSinks = NpuPlace::kAnyTile | NpuPlace::kScratch | NpuPlace::kOutput;
+constexpr uint8_t kSources =
+    NpuPlace::kAnyTile | NpuPlace::kScratch | NpuPlace::kWeights | NpuPlace::kKv | NpuPlace::kSymbol;
+constexpr uint8_t kSinks = NpuPlace::kAnyTile | NpuPlace::kScratch | NpuPlace::kSymbol;
 
-constexpr NamedAttr kNumber(std::string_view name) { return {name, AttrRule::kWindow}; }
-constexpr NamedAttr kFlag(std::string_view name) { return {name, AttrRule::kFlag}; }
+constexpr NamedAttr number(std::string_view name) { return {name, AttrRule::kWindow}; }
+constexpr NamedAttr flag(std::string_view name) { return {name, AttrRule::kFlag}; }
 constexpr NamedAttr kAccumulate = {"accumulate", AttrRule::kFlag};
 
 constexpr NpuTaskRule elementwise(TaskOp op, NpuOperandRule result, NamedAttr attr = {}) {
   return {op, Engine::kShave, true, {in("in", "mn"), result}, {attr}};
 }
-constexpr NpuTaskRule pairwise(TaskOp op, std::array<DType, 2> types) {
-  return {op, Engine::kShave, true, {in("a", "mn"), in("b", "mn"), out("out", "mn", types)}, {}};
+constexpr NpuTaskRule pairwise(TaskOp op, std::array<std::string_view, 2> names, std::array<DType, 2> types) {
+  return {op, Engine::kShave, true, {in(names[0], "mn"), in(names[1], "mn"), out("out", "mn", types)}, {}};
 }
 
 constexpr NpuTaskRule kRules[] = {
     {TaskOp::kNpuCopy,
      Engine::kDma,
      false,
-     {NpuOperandRule{"src", "*", kF32, Access::kRead, kSources, false, true},
-      NpuOperandRule{"dst", "*", kF32, Access::kWrite, kSinks, false, true}},
+     {end("src", Access::kRead, kSources), end("dst", Access::kWrite, kSinks)},
      {NamedAttr{"tiles", AttrRule::kTiles}}},
     {TaskOp::kNpuKvWrite,
      Engine::kDma,
      false,
-     {in(in("in", "mhd", kF16), static_cast<uint8_t>(NpuPlace::kAnyTile)),
-      in(out("cache", "hTd", kF16), static_cast<uint8_t>(NpuPlace::kKv))},
-     {kNumber("firstRow")}},
+     {at(NpuPlace::kAnyTile, in("in", "mhd", kF16)), at(NpuPlace::kKv, out("cache", "hTd", kF16))},
+     {number("firstRow")}},
 
     {TaskOp::kNpuMatmul,
      Engine::kDpu,
      false,
-     {in("a", "mk", kF16), in("w", "nk", kF16), out("out", "mn", kEither)},
+     {in("a", "mk", kF16), orTransposed(in("w", "nk", kF16)), out("out", "mn", kEither)},
      {kAccumulate}},
     {TaskOp::kNpuMatmulGroups,
      Engine::kDpu,
      false,
      {in("a", "mk", kF16), in("codes", "nb", kBytes), out("out", "gmn")},
-     {NamedAttr{"bits", AttrRule::kCodeBits}, kNumber("zero")}},
+     {NamedAttr{"bits", AttrRule::kCodeBits}, NamedAttr{"zero", AttrRule::kCodeZero}}},
 
     {TaskOp::kNpuEmbed,
      Engine::kShave,
      false,
-     {in("ids", "m", kI32), in(in("table", "vb", kBytes), static_cast<uint8_t>(NpuPlace::kWeights)), out("out", "mk")},
+     {in("ids", "m", kI32), at(NpuPlace::kWeights, in("table", "Vb", kBytes)), out("out", "mk")},
      {NamedAttr{"type", AttrRule::kWeightType}}},
     {TaskOp::kNpuRmsNorm,
      Engine::kShave,
@@ -84,7 +90,7 @@ constexpr NpuTaskRule kRules[] = {
      Engine::kShave,
      true,
      {in("in", "mhd"), in("positions", "m", kI32), in("freqs", "p"), out("out", "mhd", kEither)},
-     {kFlag("pairing"), NamedAttr{"dims", AttrRule::kRotated}, NamedAttr{"magnitude", AttrRule::kPositive}}},
+     {flag("pairing"), NamedAttr{"dims", AttrRule::kRotated}, NamedAttr{"magnitude", AttrRule::kPositive}}},
     {TaskOp::kNpuExpand,
      Engine::kShave,
      false,
@@ -98,10 +104,10 @@ constexpr NpuTaskRule kRules[] = {
      {kAccumulate}},
     {TaskOp::kNpuGroupSums, Engine::kShave, false, {in("a", "mk", kF16), out("sums", "mg")}, {}},
     {TaskOp::kNpuBias, Engine::kShave, false, {inPlace("x", "mn"), in("bias", "n")}, {}},
-    pairwise(TaskOp::kNpuAdd, kF32),
-    pairwise(TaskOp::kNpuMul, kF32),
-    pairwise(TaskOp::kNpuSiluMul, kEither),
-    pairwise(TaskOp::kNpuGeluMul, kEither),
+    pairwise(TaskOp::kNpuAdd, {"a", "b"}, kF32),
+    pairwise(TaskOp::kNpuMul, {"a", "b"}, kF32),
+    pairwise(TaskOp::kNpuSiluMul, {"gate", "up"}, kEither),
+    pairwise(TaskOp::kNpuGeluMul, {"gate", "up"}, kEither),
     elementwise(TaskOp::kNpuScale, out("out", "mn"), {"factor", AttrRule::kFinite}),
     elementwise(TaskOp::kNpuSoftcap, out("out", "mn"), {"cap", AttrRule::kPositive}),
     elementwise(TaskOp::kNpuCast, out("out", "mn", kF16)),
@@ -110,8 +116,8 @@ constexpr NpuTaskRule kRules[] = {
      false,
      {in("scores", "mr"), in("mask", "r", kBytes), in("row0", "1", kI32), inPlace("max", "m"), inPlace("sum", "m"),
       out("factor", "m"), out("probs", "mr", kF16)},
-     {NamedAttr{"scale", AttrRule::kPositive}, kNumber("firstRow"), kNumber("firstToken"),
-      NamedAttr{"group", AttrRule::kGroup}, NamedAttr{"window", AttrRule::kWindow}, kFlag("isFirst")}},
+     {NamedAttr{"scale", AttrRule::kPositive}, NamedAttr{"firstRow", AttrRule::kFirstCacheRow}, number("firstToken"),
+      NamedAttr{"group", AttrRule::kGroup}, number("window"), flag("isFirst")}},
     {TaskOp::kNpuRescale, Engine::kShave, false, {inPlace("acc", "md"), in("factor", "m")}, {}},
     {TaskOp::kNpuFinish, Engine::kShave, false, {in("acc", "md"), in("sum", "m"), out("out", "md", kF16)}, {}},
     {TaskOp::kNpuClean, Engine::kShave, false, {inPlace("v", "rd", kF16), in("mask", "r", kBytes)}, {}},
@@ -119,7 +125,7 @@ constexpr NpuTaskRule kRules[] = {
      Engine::kShave,
      false,
      {in("in", "mn"), out("values", "mt"), out("ids", "mt", kI32)},
-     {kNumber("first")}},
+     {NamedAttr{"first", AttrRule::kFirstId}}},
     {TaskOp::kNpuTopKMerge,
      Engine::kShave,
      false,
@@ -128,15 +134,15 @@ constexpr NpuTaskRule kRules[] = {
     {TaskOp::kNpuEmbedGroups,
      Engine::kShave,
      false,
-     {in("ids", "m", kI32), in(in("codes", "vb", kBytes), static_cast<uint8_t>(NpuPlace::kWeights)),
-      in(in("scales", "vg", kF16), static_cast<uint8_t>(NpuPlace::kWeights)),
-      optional(in(in("mins", "vg", kF16), static_cast<uint8_t>(NpuPlace::kWeights))), out("out", "mk")},
-     {NamedAttr{"bits", AttrRule::kCodeBits}, kNumber("zero")}},
+     {in("ids", "m", kI32), at(NpuPlace::kWeights, in("codes", "Vb", kBytes)),
+      at(NpuPlace::kWeights, in("scales", "Vg", kF16)), optional(at(NpuPlace::kWeights, in("mins", "Vg", kF16))),
+      out("out", "mk")},
+     {NamedAttr{"bits", AttrRule::kCodeBits}, NamedAttr{"zero", AttrRule::kCodeZero}}},
     {TaskOp::kNpuExpandGroups,
      Engine::kShave,
      false,
      {in("codes", "nb", kBytes), in("scales", "ng", kF16), optional(in("mins", "ng", kF16)), out("out", "nk", kF16)},
-     {NamedAttr{"bits", AttrRule::kCodeBits}, kNumber("zero")}},
+     {NamedAttr{"bits", AttrRule::kCodeBits}, NamedAttr{"zero", AttrRule::kCodeZero}}},
 };
 
 }  // namespace

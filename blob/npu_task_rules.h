@@ -1,4 +1,4 @@
-// The table behind npu_task_verify.h: one row per task op of the npu. Adding an op is a row here and a number in
+// The table behind verify/npu_task_verify.h: one row per task op of the npu. Adding an op is a row here and a number in
 // task_op.h. Not here: what ops compute (docs/arithmetic.md, docs/npu.md).
 #pragma once
 
@@ -20,8 +20,7 @@ enum class NpuPlace : uint8_t {
   kScratch = 4,
   kWeights = 8,
   kKv = 16,
-  kInput = 32,   ///< a symbol that the entry reads
-  kOutput = 64,  ///< a symbol that the entry writes
+  kSymbol = 32,  ///< one that is no cache; of those that are written, an output
 };
 
 constexpr uint8_t operator|(NpuPlace a, NpuPlace b) {
@@ -30,15 +29,20 @@ constexpr uint8_t operator|(NpuPlace a, NpuPlace b) {
 constexpr uint8_t operator|(uint8_t a, NpuPlace b) { return static_cast<uint8_t>(a | static_cast<uint8_t>(b)); }
 constexpr bool allows(uint8_t places, NpuPlace place) { return (places & static_cast<uint8_t>(place)) != 0; }
 
+/// Dims of any number and size.
+inline constexpr std::string_view kAnyDims = "*";
+
 struct NpuOperandRule {
   std::string_view name;
-  /// A letter for each dim: dims of one letter are equal within a task. "*": any rank.
+  /// A letter for each dim: dims of one letter are equal within a task. 1, T, t and V are those that npu_task_verify.cc
+  /// says; or kAnyDims.
   std::string_view dims;
   std::array<DType, 2> types{};  ///< one of them; equal: that one
   Access access = Access::kRead;
   uint8_t places = static_cast<uint8_t>(NpuPlace::kOwnTile);
   bool isOptional = false;  ///< all of these are there, or none
   bool isAnyType = false;
+  bool mayBeTransposed = false;  ///< of two dims, the first of which may be the one without gaps
 };
 
 inline constexpr size_t kMaxNpuOperands = 8;

@@ -20,7 +20,7 @@ Blob blobOf(const Contents& contents) {
 }
 
 TEST(PlanTest, EntriesThatAreCutAlikeShareAParagraph) {
-  EXPECT_EQ(planText(blobOf(twoTargetContents(Target::kCpu))),
+  EXPECT_EQ(planText(blobOf(twoTargetContents(Target::kCpu, Target::kReference))),
             "targets     cpu and reference\n"
             "\nprefill.16.64, prefill.16.128\n"
             "  cpu        input, layer 0: --place part 0\n"
@@ -30,6 +30,19 @@ TEST(PlanTest, EntriesThatAreCutAlikeShareAParagraph) {
             "  reference  layer 1, output: --place part 1\n"
             "\nhead.2\n"
             "  cpu        output: --place part 0\n");
+}
+
+TEST(PlanTest, PartsOfTheNpu) {
+  EXPECT_EQ(planText(blobOf(twoTargetContents(Target::kNpu, Target::kCpu))),
+            "targets     npu and cpu\n"
+            "\nprefill.16.64, prefill.16.128\n"
+            "  npu        input, layer 0: --place part 0\n"
+            "  cpu        layer 1: --place part 1\n"
+            "\ngenerate.128\n"
+            "  npu        input, layer 0: --place part 0\n"
+            "  cpu        layer 1, output: --place part 1\n"
+            "\nhead.2\n"
+            "  npu        output: --place part 0\n");
 }
 
 TEST(PlanTest, EntriesOfDistinctReasonsHaveAParagraphEach) {

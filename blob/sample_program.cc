@@ -7,21 +7,21 @@
 #include "base/concat.h"
 #include "blob/extent.h"
 #include "blob/kv_part.h"
+#include "blob/npu_sample.h"
 #include "blob/sample_file.h"
 
 namespace firn::blob {
 
 namespace {
 
-constexpr uint32_t kLayers = 2;
-constexpr uint32_t kEmbed = 64;
-constexpr uint32_t kHeads = 8;
-constexpr uint32_t kKvHeads = 4;
-constexpr uint32_t kHeadDim = 8;
+constexpr uint32_t kLayers = kSampleSizes.layers;
+constexpr uint32_t kEmbed = kSampleSizes.embed;
+constexpr uint32_t kKvHeads = kSampleSizes.kvHeads;
+constexpr uint32_t kHeadDim = kSampleSizes.headDim;
 constexpr uint32_t kKvWidth = kKvHeads * kHeadDim;
 constexpr uint32_t kFfn = 96;
-constexpr uint32_t kVocab = 40;
-constexpr uint32_t kTop = 9;
+constexpr uint32_t kVocab = kSampleSizes.vocab;
+constexpr uint32_t kTop = kSampleTopTokens;
 constexpr uint32_t kRows = kSampleKvRows;
 constexpr uint32_t kWorkspace = 4096;
 
@@ -77,13 +77,7 @@ class Sample {
     contents_.ident.compilerId = {3, 4};
     contents_.card = R"({"name":"sample","architecture":"none"})";
     contents_.chatTemplate = "{{ messages }}";
-    p_.header = sampleHeader({.layers = kLayers,
-                              .embed = kEmbed,
-                              .heads = kHeads,
-                              .kvHeads = kKvHeads,
-                              .headDim = kHeadDim,
-                              .vocab = kVocab},
-                             kvType);
+    p_.header = sampleHeader(kSampleSizes, kvType);
     p_.header.topTokens = kTop;
     part_ = KvPart::of(kvType, kKvHeads, kRows, kHeadDim).value();
   }
@@ -462,6 +456,7 @@ ProgramHeader sampleHeader(const SampleSizes& sizes, DType kvType) {
 }
 
 Contents sampleContents(Target target, SampleSize size, std::optional<DType> kvType) {
+  if (target == Target::kNpu) return npuSampleContents(size);
   return Sample(target, kvType.value_or(target == Target::kCpu ? DType::kF16 : DType::kF32)).make(size);
 }
 

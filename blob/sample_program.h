@@ -20,6 +20,12 @@ struct SampleSizes {
   uint32_t vocab = 0;
 };
 
+/// Those of sampleContents.
+inline constexpr SampleSizes kSampleSizes = {
+    .layers = 2, .embed = 64, .heads = 8, .kvHeads = 4, .headDim = 8, .vocab = 40};
+/// Its K.
+inline constexpr uint32_t kSampleTopTokens = 9;
+
 /// T of every program that is made up for tests: prompts of up to 64 tokens and responses of 64.
 inline constexpr uint32_t kSampleKvRows = 128;
 
@@ -30,9 +36,9 @@ ProgramHeader sampleHeader(const SampleSizes& sizes, DType kvType);
 enum class SampleSize { kFull, kHeadOnly };
 
 /// A program that uses every op of `target`: prefill.16.64, prefill.16.128, generate.128, head.2 and batch.2.64 over
-/// two layers, two lanes on cpu and one on reference, 8 heads of 8 and 4 KV heads on a width of 64, ffn 96, vocabulary
-/// of 40. `kvType` is that of the cache; nullopt: f16 on cpu and f32 on reference. With i8 some attentions add a key
-/// bias.
+/// two layers, two lanes on cpu and one on the others, 8 heads of 8 and 4 KV heads on a width of 64, ffn 96, vocabulary
+/// of 40; without the batch on npu. `kvType` is that of the cache; nullopt: f32 on reference and f16 on the others, and
+/// on npu nothing else. With i8 some attentions add a key bias.
 Contents sampleContents(Target target, SampleSize size = SampleSize::kFull, std::optional<DType> kvType = std::nullopt);
 
 /// The weights that sampleContents asks for: bytes that count up.

@@ -1,5 +1,5 @@
 // The task ops of a blob: their numbers, names, operands and attributes. The compiler emits them, a device executes
-// them. Not here: what they compute (docs/ops.md, docs/arithmetic.md) and the shape rules (task_op_verify.h).
+// them. Not here: what they compute (docs/ops.md, docs/arithmetic.md) and the shape rules (verify/task_op_verify.h).
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ enum class TaskOp : uint16_t {
   kCpuTopKMerge = 114,    ///< parts of values f32[lanes,m,K] and ids i32[lanes,m,K], values f32[m,K], ids i32[m,K]
 
   // Npu target: blob/npu_task_rules.cc holds types and places; attrs as named here. Operands lie in the CMX of the
-  // task's
-  // tile unless said otherwise; `raw` rows are bytes of the source format, whose number is an attr. kernels/npu/<op>.cc
+  // task's tile unless said otherwise; `raw` rows are bytes of the source format, whose number is an attr; planes of
+  // codes, scales and mins of groups of k are as 211 says. kernels/npu/<op>.cc
   kNpuCopy = 200,  ///< DMA: src, dst: same type and dims; src anywhere, dst in CMX, scratch or an output; attrs: tiles
                    ///< (bits of all tiles that a dst in CMX is written to, at the same offset; 0: its own)
   kNpuKvWrite = 201,  ///< DMA: in f16[m,h,d], cache kv[h,T,d]: row i to cache row row0 + firstRow + i; attrs: firstRow
@@ -88,18 +88,17 @@ enum class TaskOp : uint16_t {
   kNpuScale = 231,       ///< SHAVE: in, out f32[m,n]; attrs: factor (double)
   kNpuSoftcap = 232,     ///< SHAVE: in, out f32[m,n]; attrs: cap (double)
   kNpuCast = 233,        ///< SHAVE: in f32[m,n], out f16[m,n]
-  kNpuSoftmax =
-      234,  ///< SHAVE: scores f32[m,r], mask u8[r], row0 i32[1], max, sum f32[m] in place, factor f32[m], probs
-            ///< f16[m,r]: a block of r cache rows for the queries of one KV head, row t * group + i of head i of
-            ///< token t; attrs: scale (double), firstRow, firstToken, group, window (0: none), isFirst
-  kNpuRescale = 235,    ///< SHAVE: acc f32[m,d] in place, factor f32[m]
-  kNpuFinish = 236,     ///< SHAVE: acc f32[m,d], sum f32[m], out f16[m,d]: acc / sum, 0 where sum is 0
-  kNpuClean = 237,      ///< SHAVE: v f16[r,d] in place, mask u8[r]: rows with mask 0 become 0
-  kNpuTopK = 238,       ///< SHAVE: in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
-  kNpuTopKMerge = 239,  ///< SHAVE: parts of values f32[p,m,K] and ids i32[p,m,K], values f32[m,K], ids i32[m,K]
-  kNpuEmbedGroups =
-      240,  ///< SHAVE: ids i32[m], codes u8[V,b], scales f16[V,g], mins? f16[V,g], all three in the weights,
-            ///< out f32[m,k]; attrs: bits, zero, as 211
+  kNpuSoftmax = 234,     ///< SHAVE: scores f32[m,r], mask u8[r], row0 i32[1], max, sum f32[m] in place, factor f32[m],
+                         ///< probs f16[m,r]: a block of r cache rows for the queries of one KV head, row t * group + i
+                         ///< of head i of token t; attrs: scale (double), firstRow, firstToken, group, window (0:
+                         ///< none), isFirst
+  kNpuRescale = 235,     ///< SHAVE: acc f32[m,d] in place, factor f32[m]
+  kNpuFinish = 236,      ///< SHAVE: acc f32[m,d], sum f32[m], out f16[m,d]: acc / sum, 0 where sum is 0
+  kNpuClean = 237,       ///< SHAVE: v f16[r,d] in place, mask u8[r]: rows with mask 0 become 0
+  kNpuTopK = 238,        ///< SHAVE: in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
+  kNpuTopKMerge = 239,   ///< SHAVE: parts of values f32[p,m,K] and ids i32[p,m,K], values f32[m,K], ids i32[m,K]
+  kNpuEmbedGroups = 240,   ///< SHAVE: ids i32[m], codes u8[V,b], scales f16[V,g], mins? f16[V,g], all three in the
+                           ///< weights, out f32[m,k]; attrs: bits, zero, as 211
   kNpuExpandGroups = 241,  ///< SHAVE: codes u8[n,b], scales f16[n,g], mins? f16[n,g], out f16[n,k]; attrs: bits, zero
 };
 

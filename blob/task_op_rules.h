@@ -1,4 +1,4 @@
-// The table behind task_op_verify.h: one row per task op. Adding an op is a row here and a number in task_op.h.
+// The table behind verify/task_op_verify.h: one row per task op. Adding an op is a row here and a number in task_op.h.
 #pragma once
 
 #include <array>
@@ -99,9 +99,12 @@ enum class AttrRule : uint8_t {
   kFirstId,      ///< plus kColumns at most the vocabulary
   kGroup,        ///< 1..2^31
   kWindow,       ///< 0..2^31, 0 for none
-  kCodeBits,     ///< npu: 4 or 8
-  kWeightType,   ///< npu: number of a type that weights have
-  kTiles,        ///< npu: bits of tiles
+  // Of the npu alone:
+  kCodeBits,       ///< 4 or 8
+  kCodeZero,       ///< a code of so many bits
+  kWeightType,     ///< number of a type that weights have
+  kTiles,          ///< 0 or bits of tiles, that of the operand among them
+  kFirstCacheRow,  ///< plus the rows of a block at most T
 };
 
 /// True of attributes that are doubles; the others are integers.

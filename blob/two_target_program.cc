@@ -1,6 +1,7 @@
 #include "blob/two_target_program.h"
 
 #include <array>
+#include <bit>
 #include <map>
 #include <span>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/concat.h"
+#include "blob/machine/sample_machine_for_test.h"
 #include "blob/names.h"
 #include "blob/sample_program.h"
 
@@ -26,9 +28,9 @@ std::span<const Record> from(const std::vector<Record>& table, uint32_t first, u
 class Source {
  public:
   /// Its weights begin at `weightsAt` of those of `program`.
-  Source(Target target, Program& program, uint64_t weightsAt)
+  Source(Target target, DType kvType, Program& program, uint64_t weightsAt)
       : target_(target),
-        contents_(sampleContents(target, SampleSize::kFull, DType::kF32)),
+        contents_(sampleContents(target, SampleSize::kFull, kvType)),
         to_(program),
         weightsAt_(weightsAt) {}
 
@@ -82,10 +84,27 @@ class Source {
     for (OperandRecord& operand : operands) {
       if (operand.space == Space::kWeights && operand.base == kNoBase) operand.offset += weightsAt_;
     }
+    const std::vector<uint64_t>& attrs = program().attrs;
+    const uint32_t afterAttrs = task.firstAttr + task.attrCount;
+    const std::vector<BarrierUse> waits = usesOf(from(attrs, afterAttrs, task.waitCount));
+    const std::vector<BarrierUse> signals = usesOf(from(attrs, afterAttrs + task.waitCount, task.signalCount));
     to_.addTask({.op = static_cast<TaskOp>(task.op),
                  .name = program().strings.data() + task.name,
                  .operands = operands,
-                 .attrs = from(program().attrs, task.firstAttr, task.attrCount)});
+                 .attrs = from(attrs, task.firstAttr, task.attrCount),
+                 .waits = waits,
+                 .signals = signals});
+  }
+
+  static std::vector<BarrierUse> usesOf(std::span<const uint64_t> words) {
+    std::vector<BarrierUse> uses;
+    for (const uint64_t word : words) uses.push_back(std::bit_cast<BarrierUse>(word));
+    return uses;
+  }
+
+  TaskOp copyOp() const {
+    if (target_ == Target::kNpu) return TaskOp::kNpuCopy;
+    return target_ == Target::kCpu ? TaskOp::kCpuCopy : TaskOp::kRefCopy;
   }
 
   uint32_t makeHidden(uint32_t rows, bool isIn) {
@@ -95,14 +114,15 @@ class Source {
     const OperandRecord stream = stridedOperand(Space::kScratch, DType::kF32, dims, 0);
     const OperandRecord symbol = symbolOperand(SymbolKind::kHidden, DType::kF32, dims);
     const std::array<OperandRecord, 2> operands = {isIn ? symbol : stream, isIn ? stream : symbol};
-    to_.beginSegment();
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const std::array<uint64_t, 1> attrs = {0};
+    const bool isNpu = target_ == Target::kNpu;
+    const uint32_t segments = isNpu ? machine::queueCount(machine::sampleMachine()) : 1;
+    for (uint32_t i = 0; i < segments * kLanes; ++i) {
+      if (i % kLanes == 0) to_.beginSegment();
       to_.beginLane();
-      if (lane != 0) continue;
-      to_.addTask({.op = target_ == Target::kCpu ? TaskOp::kCpuCopy : TaskOp::kRefCopy,
-                   .name = "hidden",
-                   .operands = operands,
-                   .attrs = {}});
+      if (i != 0) continue;
+      to_.addTask(
+          {.op = copyOp(), .name = "hidden", .operands = operands, .attrs = std::span(attrs).first(isNpu ? 1 : 0)});
     }
     return body;
   }
@@ -134,20 +154,24 @@ void addPart(Source& source, const EntryRecord& entry, uint16_t part, Program& p
 
 }  // namespace
 
-Contents twoTargetContents(Target first) {
+Contents twoTargetContents(Target first, Target second) {
+  const bool hasNpu = first == Target::kNpu || second == Target::kNpu;
+  const DType kvType = hasNpu ? DType::kF16 : DType::kF32;
   Program program;
-  Source own(first, program, 0);
+  Source own(first, kvType, program, 0);
   const uint64_t ownBytes = own.program().header.weightsBytes;
-  Source other(first == Target::kCpu ? Target::kReference : Target::kCpu, program, ownBytes);
+  Source other(second, kvType, program, ownBytes);
   program.header = own.program().header;
   program.header.weightsBytes = ownBytes + other.program().header.weightsBytes;
   for (size_t i = 0; i < own.program().entries.size(); ++i) {
     const EntryRecord& entry = own.program().entries[i];
+    if (hasNpu && entry.kind == EntryKind::kBatch) continue;
     addPart(own, entry, 0, program);
     if (entry.kind != EntryKind::kHead) addPart(other, other.program().entries[i], 1, program);
   }
   Contents contents = own.contents();
   contents.ident.lanes = kLanes;
+  if (contents.machine.empty()) contents.machine = other.contents().machine;
   contents.program = std::move(program);
   return contents;
 }

@@ -1,5 +1,6 @@
-// Writes seeds for blob_fuzz and device_fuzz: FOLDER/program/ has the program sections of sample blobs, which both
-// take, FOLDER/file/ the small ones and one of two targets as whole blobs without weights, which only blob_fuzz does.
+// Writes seeds for blob_fuzz and device_fuzz: FOLDER/program/ and FOLDER/npu/ have the program sections of sample
+// blobs, which both take, FOLDER/file/ the small ones and those of two targets as whole blobs without weights, which
+// only blob_fuzz does.
 //   blob_seeds FOLDER
 #include <cstdio>
 #include <filesystem>
@@ -25,34 +26,47 @@ Status writeSeed(const std::string& path, uint8_t mode, std::span<const std::byt
   return writeFileAtomically(path, seed);
 }
 
-/// The program section of the blob `file`, and where it is small the blob without its weights.
-Status writeSeedsOf(const std::string& folder, const std::string& name, uint8_t mode, std::span<const std::byte> file) {
+/// Of the program section of a blob for `target`, as blob_fuzz.cc reads it.
+uint8_t modeOf(Target target) {
+  switch (target) {
+    case Target::kReference: return 1;
+    case Target::kCpu: return 2;
+    case Target::kNpu: break;
+  }
+  return 3;
+}
+
+/// The program section of the blob, and where it is small the blob without its weights.
+Status writeSeedsOf(const std::string& folder, const std::string& name, const Contents& contents) {
+  FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, blobFile(contents, sampleWeights(contents)));
   FIRN_ASSIGN_OR_RETURN(const Blob blob, Blob::fromMemory(file));
   const SectionPlace& program = blob.frame().place(SectionId::kProgram);
-  FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, "/program/", name), mode, file.subspan(program.offset, program.bytes)));
+  FIRN_RETURN_IF_ERROR(writeSeed(concat(folder, blob.machine().empty() ? "/program/" : "/npu/", name),
+                                 modeOf(blob.ident().target), std::span(file).subspan(program.offset, program.bytes)));
   if (blob.entries().size() > 1 && blob.targets().size() == 1) return Status::ok();
-  return writeSeed(concat(folder, "/file/", name), 0, file.first(blob.frame().outsideBytes()));
+  return writeSeed(concat(folder, "/file/", name), 0, std::span(file).first(blob.frame().outsideBytes()));
+}
+
+/// Whether there is such a sample, of its own.
+bool isSample(Target target, SampleSize size, DType kvType) {
+  if (target == Target::kNpu) return kvType == DType::kF16;
+  return size == SampleSize::kFull || kvType == DType::kF32;  // a head has no cache: one type of it is enough
 }
 
 Status writeSeeds(const std::string& folder) {
-  std::filesystem::create_directories(folder + "/program");
-  std::filesystem::create_directories(folder + "/file");
-  for (const Target target : {Target::kReference, Target::kCpu}) {
-    const auto mode = static_cast<uint8_t>(target == Target::kCpu ? 2 : 1);
+  for (const char* kind : {"/program", "/npu", "/file"}) std::filesystem::create_directories(folder + kind);
+  for (const Target target : {Target::kReference, Target::kCpu, Target::kNpu}) {
     for (const SampleSize size : {SampleSize::kHeadOnly, SampleSize::kFull}) {
       for (const DType kvType : {DType::kF32, DType::kF16, DType::kI8}) {
-        // A head has no cache: one type of it is enough.
-        if (size == SampleSize::kHeadOnly && kvType != DType::kF32) continue;
-        FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, sampleBlob(target, size, kvType));
+        if (!isSample(target, size, kvType)) continue;
         const std::string name =
             concat(targetName(target), "_", size == SampleSize::kFull ? "full" : "head", "_", dtypeInfo(kvType)->name);
-        FIRN_RETURN_IF_ERROR(writeSeedsOf(folder, name, mode, file));
+        FIRN_RETURN_IF_ERROR(writeSeedsOf(folder, name, sampleContents(target, size, kvType)));
       }
     }
   }
-  const Contents contents = twoTargetContents(Target::kCpu);
-  FIRN_ASSIGN_OR_RETURN(const std::vector<std::byte> file, blobFile(contents, sampleWeights(contents)));
-  return writeSeedsOf(folder, "two_targets", 2, file);
+  FIRN_RETURN_IF_ERROR(writeSeedsOf(folder, "two_targets", twoTargetContents(Target::kCpu, Target::kReference)));
+  return writeSeedsOf(folder, "two_targets_npu", twoTargetContents(Target::kCpu, Target::kNpu));
 }
 
 }  // namespace

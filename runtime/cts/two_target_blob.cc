@@ -12,7 +12,8 @@
 namespace firn::runtime::cts {
 
 blob::Blob makeTwoTargetBlob(blob::Target first) {
-  blob::Contents contents = blob::twoTargetContents(first);
+  const blob::Target second = first == blob::Target::kCpu ? blob::Target::kReference : blob::Target::kCpu;
+  blob::Contents contents = blob::twoTargetContents(first, second);
   contents.ident.arithmeticId = cpu::kArithmeticId;
   const auto file = blob::blobFile(contents, blob::sampleWeights(contents));
   EXPECT_TRUE(file) << file.status().toString();

@@ -24,7 +24,7 @@ def is_product(path):
     """Sources that are built into the programs: no tests, no data of tests, no documents, no measurements."""
     if re.match(r"(docs|tests|fuzz|bench|scripts|runtime/cts)/", path) or "/test/" in path:
         return False
-    if re.search(r"_test\.cc$|_for_test\.h$|/(sample_program|sample_file|two_target_program)\.(h|cc)$", path):
+    if re.search(r"_test\.cc$|_for_test\.h$|/(sample_program|sample_file|npu_sample|two_target_program)\.(h|cc)$", path):
         return False
     return path.endswith((".cc", ".h", ".td", ".def", "CMakeLists.txt"))
 
@@ -84,7 +84,7 @@ class HowTo(unittest.TestCase):
         # copy is a task without an op.
         for name in names - {"copy"}:
             # No cpu kernel, pass or importer speaks of softcap: for it the list is complete, but for the npu's kernel.
-            npu = re.compile(r"(blob/machine|kernels/npu|compiler/target/npu|runtime/devices/npu)/")
+            npu = re.compile(r"(blob/machine|kernels/npu|compiler/target/npu|runtime/devices/npu)/|blob/npu_")
             self.assert_tables(paths, name, word(name), exact=name == "softcap", besides=filter(npu.match, pages.tracked()))
 
     def test_cpu_ops(self):

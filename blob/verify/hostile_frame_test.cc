@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "blob/blob_editor_for_test.h"
+#include "blob/verify/blob_editor_for_test.h"
 
 namespace firn::blob {
 namespace {
@@ -21,7 +21,8 @@ TEST(HostileTest, Header) {
           {"segment 0: takes laneRanges", [](Editor& e) { e.editIdent([](Ident& i) { i.lanes = 200; }); }},
           {"no entry is for reference, the target of the note",
            [](Editor& e) { e.editIdent([](Ident& i) { i.target = Target::kReference; }); }},
-          {"machineHash is 00000000000000000000000000000007, expected zeros",
+          {"machineHash is 00000000000000000000000000000007, expected 00000000000000000000000000000000: there is no "
+           "section",
            [](Editor& e) { e.editIdent([](Ident& i) { i.machineHash = {7, 0}; }); }},
           {"layers is 0", [](Editor& e) { e.header().layers = 0; }},
           {"headDim is 4294967295", [](Editor& e) { e.header().headDim = ~0U; }},

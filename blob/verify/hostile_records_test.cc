@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "blob/blob_editor_for_test.h"
+#include "blob/verify/blob_editor_for_test.h"
 
 namespace firn::blob {
 namespace {
@@ -47,8 +47,13 @@ TEST(HostileTest, Records) {
           {"body 1: name is 4294967295", [](Editor& e) { e.body(1).name = ~0U; }},
           {"task 0: name is 2", [](Editor& e) { e.task(size_t{0}).name = 2; }},
           {"body 0: reserved0", [](Editor& e) { e.body(0).reserved0 = 1; }},
-          {"task 0: takes attrs", [](Editor& e) { e.task(size_t{0}).waitCount = 1; }},
-          {"entry 0: target is 9, expected one of cpu, reference",
+          {"task 1: takes attrs 0 and 1 in all, expected the next, 1",
+           [](Editor& e) { e.task(size_t{0}).waitCount = 1; }},
+          {"task 1: has 1 waits and 0 signals, expected none: only tasks of target npu have them",
+           [](Editor& e) { e.task(size_t{1}).attrCount = 0, e.task(size_t{1}).waitCount = 1; }},
+          {"task 1: has 0 waits and 1 signals",
+           [](Editor& e) { e.task(size_t{1}).attrCount = 0, e.task(size_t{1}).signalCount = 1; }},
+          {"entry 0: target is 9, expected one of cpu, npu, reference",
            [](Editor& e) { e.entry(0).target = static_cast<Target>(9); }},
           {"entries for reference and for cpu call it", [](Editor& e) { e.entry(0).target = Target::kReference; }},
           {"no entry is for cpu, the target of the note",

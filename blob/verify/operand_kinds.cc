@@ -1,4 +1,4 @@
-#include "blob/operand_kinds.h"
+#include "blob/verify/operand_kinds.h"
 
 namespace firn::blob {
 

@@ -1,4 +1,4 @@
-#include "blob/real_attr.h"
+#include "blob/verify/real_attr.h"
 
 #include <cmath>
 

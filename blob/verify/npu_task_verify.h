@@ -9,7 +9,7 @@
 #include "blob/layout.h"
 #include "blob/machine/machine.h"
 #include "blob/task_op.h"
-#include "blob/task_op_verify.h"
+#include "blob/verify/task_op_verify.h"
 
 namespace firn::blob {
 

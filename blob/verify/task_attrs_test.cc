@@ -8,23 +8,32 @@
 #include <string>
 #include <utility>
 
+#include "blob/machine/sample_machine_for_test.h"
+#include "blob/npu_task_rules.h"
 #include "blob/sample_program.h"
 #include "blob/task_op_rules.h"
-#include "blob/task_op_verify.h"
+#include "blob/verify/npu_task_verify.h"
+#include "blob/verify/task_op_verify.h"
 
 namespace firn::blob {
 namespace {
 
 using OpAttr = std::pair<TaskOp, std::string_view>;
 
+/// The attributes of an op of any target; none of a number that is no op.
+std::span<const NamedAttr> attrsOf(TaskOp op) {
+  if (const TaskOpRule* rule = taskOpRule(op)) return rule->attrs;
+  if (const NpuTaskRule* rule = npuTaskRule(op)) return rule->attrs;
+  return {};
+}
+
 /// Every attribute of every op that is a real number.
 std::set<OpAttr> realAttrs() {
   std::set<OpAttr> all;
   for (uint16_t number = 0; number < 1000; ++number) {
-    const TaskOpRule* rule = taskOpRule(static_cast<TaskOp>(number));
-    if (rule == nullptr) continue;
-    for (const NamedAttr& attr : rule->attrs) {
-      if (isReal(attr.rule)) all.insert({rule->op, attr.name});
+    const auto op = static_cast<TaskOp>(number);
+    for (const NamedAttr& attr : attrsOf(op)) {
+      if (isReal(attr.rule)) all.insert({op, attr.name});
     }
   }
   return all;
@@ -42,14 +51,18 @@ class SampleTasks {
     std::vector<uint64_t> attrs(program_.attrs.begin() + task.firstAttr,
                                 program_.attrs.begin() + task.firstAttr + task.attrCount);
     attrs[index] = bits;
+    const auto op = static_cast<TaskOp>(task.op);
     BodyNeeds needs;
     const auto operands = std::span(program_.operands).subspan(task.firstOperand, task.operandCount);
-    return verifyTask({program_.header, target_}, static_cast<TaskOp>(task.op), operands, attrs, needs);
+    if (target_ != Target::kNpu) return verifyTask({program_.header, target_}, op, operands, attrs, needs);
+    const uint32_t queue = machine::queueOf(machine_, npuTaskRule(op)->engine, operands[0].base);
+    return verifyNpuTask({program_.header, machine_, queue}, {op, operands, attrs, {}, {}}, needs);
   }
 
  private:
   Target target_;
   Program program_;
+  machine::Machine machine_ = machine::sampleMachine();
 };
 
 void expectOnlyNumbers(const SampleTasks& sample, const TaskRecord& task, size_t index, const NamedAttr& attr) {
@@ -83,15 +96,16 @@ void expectOnlyNumbers(const SampleTasks& sample, const TaskRecord& task, size_t
 
 TEST(TaskAttrsTest, RealNumbersAreFiniteInF32) {
   std::set<OpAttr> tried;
-  for (const Target target : {Target::kCpu, Target::kReference}) {
+  for (const Target target : {Target::kCpu, Target::kReference, Target::kNpu}) {
     const SampleTasks sample(target, DType::kI8);  // whose attentions have all their attributes
     for (const TaskRecord& task : sample.tasks()) {
-      const TaskOpRule& rule = *taskOpRule(static_cast<TaskOp>(task.op));
+      const auto op = static_cast<TaskOp>(task.op);
+      const auto rules = attrsOf(op);
       for (size_t i = 0; i < task.attrCount; ++i) {
-        if (!isReal(rule.attrs[i].rule) || !tried.insert({rule.op, rule.attrs[i].name}).second) continue;
+        if (!isReal(rules[i].rule) || !tried.insert({op, rules[i].name}).second) continue;
         for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
           std::fesetround(rounding);  // a caller's
-          expectOnlyNumbers(sample, task, i, rule.attrs[i]);
+          expectOnlyNumbers(sample, task, i, rules[i]);
         }
         std::fesetround(FE_TONEAREST);
       }

@@ -3,15 +3,15 @@
 
 #include <utility>
 
-#include "blob/blob_editor_for_test.h"
 #include "blob/sample_file.h"
 #include "blob/two_target_program.h"
+#include "blob/verify/blob_editor_for_test.h"
 
 namespace firn::blob {
 namespace {
 
-Editor twoTargets(Target first) {
-  const Contents contents = twoTargetContents(first);
+Editor twoTargets(Target first, Target second) {
+  const Contents contents = twoTargetContents(first, second);
   const auto file = blobFile(contents, sampleWeights(contents));
   EXPECT_TRUE(file.isOk()) << file.status().toString();
   return Editor(*file);
@@ -22,14 +22,18 @@ constexpr size_t kPrefill = 0;
 constexpr size_t kGenerate = 4;
 constexpr size_t kHead = 6;
 
-TEST(HostilePartsTest, EitherTargetMayComeFirst) {
-  EXPECT_TRUE(twoTargets(Target::kCpu).read().isOk());
-  EXPECT_TRUE(twoTargets(Target::kReference).read().isOk());
+TEST(HostilePartsTest, AnyTargetMayComeFirst) {
+  constexpr Target kTargets[] = {Target::kCpu, Target::kNpu, Target::kReference};
+  for (const Target first : kTargets) {
+    for (const Target second : kTargets) {
+      if (first != second) EXPECT_TRUE(twoTargets(first, second).read().isOk());
+    }
+  }
 }
 
 TEST(HostilePartsTest, TargetsAndPlaces) {
   expectRefused(
-      twoTargets(Target::kCpu),
+      twoTargets(Target::kCpu, Target::kReference),
       {
           {"body 0: entries for reference and for cpu call it",
            [](Editor& e) { e.entry(kPrefill).target = Target::kReference; }},
@@ -49,7 +53,7 @@ TEST(HostilePartsTest, TargetsAndPlaces) {
 
 TEST(HostilePartsTest, WhatCrossesACut) {
   expectRefused(
-      twoTargets(Target::kReference),
+      twoTargets(Target::kReference, Target::kCpu),
       {
           {"the body uses symbol logits, which the entry does not have",
            [](Editor& e) { e.firstOperand(3, 0).base = static_cast<uint16_t>(SymbolKind::kLogits); }},

@@ -1,17 +1,17 @@
-#include "blob/task_op_verify.h"
+#include "blob/verify/task_op_verify.h"
 
 #include <array>
 #include <optional>
 #include <string>
 
 #include "base/concat.h"
-#include "blob/cache_views.h"
 #include "blob/extent.h"
 #include "blob/names.h"
-#include "blob/operand_kinds.h"
-#include "blob/operand_overlap.h"
-#include "blob/real_attr.h"
 #include "blob/task_op_rules.h"
+#include "blob/verify/cache_views.h"
+#include "blob/verify/operand_kinds.h"
+#include "blob/verify/operand_overlap.h"
+#include "blob/verify/real_attr.h"
 
 namespace firn::blob {
 
@@ -205,7 +205,8 @@ class TaskCheck {
       const NamedAttr& attr = rule_.attrs[i];
       const auto expected = attrFault(attr.rule, attrs_[i]);
       if (!expected) continue;
-      return corrupt(concat("attribute ", attr.name, ": is ", attrText(attr.rule, attrs_[i]), ", expected ", *expected));
+      return corrupt(
+          concat("attribute ", attr.name, ": is ", attrText(attr.rule, attrs_[i]), ", expected ", *expected));
     }
     return Status::ok();
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "blob/blob_editor_for_test.h"
+#include "blob/verify/blob_editor_for_test.h"
 
 namespace firn::blob {
 namespace {

@@ -1,4 +1,4 @@
-#include "blob/cache_views.h"
+#include "blob/verify/cache_views.h"
 
 #include "base/concat.h"
 #include "blob/kv_part.h"

@@ -19,7 +19,7 @@ struct BodyNeeds {
   std::array<uint64_t, kSymbolKinds> symbolEnd{};  ///< bytes from the start; 0: not used
   uint32_t symbolsUsed = 0;                        ///< bit per SymbolKind
   uint32_t symbolsWritten = 0;                     ///< bit per SymbolKind
-  uint64_t rowsEnd = 0;  ///< npu: rows of the entry that are written to the cache
+  uint64_t rowsEnd = 0;                            ///< npu: rows of the entry that are written to the cache
   bool usesKv = false;
 };
 

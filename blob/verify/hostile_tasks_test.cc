@@ -1,7 +1,7 @@
 // Lies of tasks: where operands lie, their shapes, attributes.
 #include <gtest/gtest.h>
 
-#include "blob/blob_editor_for_test.h"
+#include "blob/verify/blob_editor_for_test.h"
 
 namespace firn::blob {
 namespace {

@@ -1,4 +1,4 @@
-#include "blob/operand_overlap.h"
+#include "blob/verify/operand_overlap.h"
 
 #include <algorithm>
 

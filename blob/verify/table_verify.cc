@@ -1,4 +1,4 @@
-#include "blob/table_verify.h"
+#include "blob/verify/table_verify.h"
 
 #include <algorithm>
 #include <string_view>
@@ -138,6 +138,13 @@ Status verifyTables(const ProgramView& program, uint32_t lanes) {
   FIRN_RETURN_IF_ERROR(checkStrings(program));
   FIRN_RETURN_IF_ERROR(checkPartitions(program, lanes));
   return checkEveryBodyIsCalled(program);
+}
+
+Status verifyName(const ProgramView& program, std::string_view record, size_t index, uint32_t name,
+                  std::string_view field) {
+  if (name < program.strings.size() && (name == 0 || program.strings[name - 1] == '\0')) return Status::ok();
+  return corrupt(concat(record, " ", index, ": ", field, " is ", name, ", expected the start of a string below ",
+                        program.strings.size()));
 }
 
 }  // namespace firn::blob

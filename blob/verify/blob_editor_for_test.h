@@ -54,9 +54,12 @@ class Editor {
     ADD_FAILURE() << "no task " << taskOpName(op);
     return task(size_t{0});
   }
-  OperandRecord& operand(TaskOp op, size_t i) {
-    return record<OperandRecord>(header().operands, task(op).firstOperand + i);
+  OperandRecord& operandOf(const TaskRecord& task, size_t i) {
+    return record<OperandRecord>(header().operands, task.firstOperand + i);
   }
+  /// Behind the attributes stand the barriers.
+  uint64_t& attrOf(const TaskRecord& task, size_t i) { return record<uint64_t>(header().attrs, task.firstAttr + i); }
+  OperandRecord& operand(TaskOp op, size_t i) { return operandOf(task(op), i); }
   /// Of the first task of a body.
   OperandRecord& firstOperand(size_t bodyIndex, size_t i) {
     const SegmentRecord& first = segment(body(bodyIndex).firstSegment);
@@ -66,7 +69,7 @@ class Editor {
   void fit(TaskOp op, std::initializer_list<size_t> operands) {
     for (const size_t i : operands) operand(op, i).bytes = operandBytes(operand(op, i)).value();
   }
-  uint64_t& attr(TaskOp op, size_t i) { return record<uint64_t>(header().attrs, task(op).firstAttr + i); }
+  uint64_t& attr(TaskOp op, size_t i) { return attrOf(task(op), i); }
 
   void editIdent(const std::function<void(Ident&)>& edit) {
     std::byte* at = section(SectionId::kNote) + kNoteDescriptorOffset;

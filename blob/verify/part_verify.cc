@@ -1,4 +1,4 @@
-#include "blob/part_verify.h"
+#include "blob/verify/part_verify.h"
 
 #include "base/concat.h"
 #include "blob/names.h"
