@@ -6,7 +6,7 @@
 
 #include "blob/extent.h"
 #include "blob/npu_task_rules.h"
-#include "blob/operand_overlap.h"
+#include "blob/verify/operand_overlap.h"
 
 namespace firn::runtime::cts {
 namespace {
