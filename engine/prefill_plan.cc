@@ -47,7 +47,7 @@ Result<PrefillPlan> planPrefill(const VariantTable& variants, uint32_t row0, uin
     for (const uint32_t chunk : variants.chunks()) {
       if (chunk > kvRows - row) break;
       const uint32_t valid = std::min(chunk, tokens - done);
-      // The context must hold the whole chunk: a device of fixed size also touches the rows beyond the valid ones.
+      // The whole chunk, not only its valid rows: devices refuse one that does not lie inside its context.
       const Variant* v = variants.prefillFor(chunk, row + chunk);
       if (v == nullptr) continue;
       const uint64_t cost = done + valid == tokens ? sumOf(v->cost, head) : v->cost;

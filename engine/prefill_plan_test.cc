@@ -21,6 +21,9 @@ VariantTable tinyTable(const Ladders& ladders = {}) {
   return *std::move(table);
 }
 
+/// The smallest context of the tiny model that holds `rows` rows.
+uint32_t contextOf(uint32_t rows) { return *std::ranges::lower_bound(cts::kContexts, rows); }
+
 /// The least cost of covering rows [row, row + tokens), by trying everything.
 uint64_t leastCost(const VariantTable& table, uint32_t row, uint32_t tokens, uint32_t kvRows,
                    std::vector<uint64_t>& known) {
@@ -29,7 +32,7 @@ uint64_t leastCost(const VariantTable& table, uint32_t row, uint32_t tokens, uin
   uint64_t best = table.generateFor(row + 1)->cost + leastCost(table, row + 1, tokens - 1, kvRows, known);
   for (const uint32_t chunk : table.chunks()) {
     if (row + chunk > kvRows) continue;
-    const Variant* variant = table.prefillFor(chunk, row + chunk);
+    const Variant* variant = table.prefillFor(chunk, contextOf(row + chunk));
     const uint32_t valid = std::min(chunk, tokens);
     best = std::min(best, variant->cost + leastCost(table, row + valid, tokens - valid, kvRows, known));
   }
@@ -146,7 +149,7 @@ TEST(PrefillPlanTest, CoversEveryLengthFromEveryRowAtTheLeastCost) {
         ASSERT_GE(step.valid, 1U);
         ASSERT_LE(step.valid, step.variant->rows);
         ASSERT_LE(step.row0 + step.variant->rows, cts::kKvRows) << "a write would leave the cache";
-        ASSERT_GE(step.variant->context, step.row0 + step.valid);
+        ASSERT_EQ(step.variant->context, contextOf(step.row0 + step.variant->rows));
         row += step.valid;
         cost += step.variant->cost;
       }
@@ -156,6 +159,64 @@ TEST(PrefillPlanTest, CoversEveryLengthFromEveryRowAtTheLeastCost) {
       ASSERT_EQ(cost, leastCost(table, row0, tokens, cts::kKvRows, known)) << row0 << " + " << tokens;
     }
   }
+}
+
+/// A blob whose times depend on kind and context only.
+VariantTable tableOfTimes(const std::function<uint64_t(const blob::EntryRecord&)>& picoseconds,
+                          const Ladders& ladders) {
+  const auto blob = cts::makeTinyBlob({.edit = [&](blob::Program& program) {
+    for (blob::EntryRecord& entry : program.entries) entry.predictedPicoseconds = picoseconds(entry);
+  }});
+  EXPECT_TRUE(blob.isOk()) << blob.status().toString();
+  auto table = VariantTable::create(*blob, ladders);
+  EXPECT_TRUE(table.isOk()) << table.status().toString();
+  return *std::move(table);
+}
+
+// Where a chunk begins decides its context, not how many of its rows are valid.
+TEST(PrefillPlanTest, AChunkLiesInsideItsContext) {
+  for (const uint32_t chunk : cts::kChunks) {
+    const auto cheapChunks = [](const blob::EntryRecord& entry) {
+      return entry.kind == blob::EntryKind::kPrefill ? 1 + entry.context : 1000;
+    };
+    const VariantTable table = tableOfTimes(cheapChunks, {.prefillChunks = {chunk}, .contexts = {}});
+    const auto planOf = [&](uint32_t row0, uint32_t tokens) {
+      const auto plan = planPrefill(table, row0, tokens, cts::kKvRows);
+      EXPECT_TRUE(plan.isOk()) << plan.status().toString();
+      return *plan;
+    };
+    for (const uint32_t tokens : {1U, chunk - 1, chunk}) {
+      for (const uint32_t context : cts::kContexts) {
+        const PrefillPlan last = planOf(context - chunk, tokens);
+        ASSERT_EQ(last.steps.size(), 1U) << context << ": " << tokens;
+        EXPECT_EQ(last.steps[0].variant->context, context);
+        EXPECT_EQ(last.picoseconds, 1 + context);
+      }
+      const PrefillPlan behind = planOf(cts::kContexts[0] - chunk + 1, tokens);
+      ASSERT_EQ(behind.steps.size(), 1U) << tokens;
+      EXPECT_EQ(behind.steps[0].variant->context, cts::kKvRows);
+      EXPECT_EQ(behind.picoseconds, 1 + cts::kKvRows) << "the time of the context that runs";
+    }
+    const PrefillPlan atEnd = planOf(cts::kKvRows - chunk + 1, chunk - 1);
+    EXPECT_TRUE(std::ranges::all_of(atEnd.steps, &PlanStep::isGenerate)) << "no chunk leaves the cache";
+  }
+}
+
+// 2 tokens at row 49 of 64 would fit the valid rows of prefill.16.64; the chunk they are in takes prefill.16.128.
+TEST(PrefillPlanTest, AChunkThatNeedsADearContextIsWeighedAgainstSteps) {
+  const auto dearContext = [](const blob::EntryRecord& entry) -> uint64_t {
+    if (entry.kind != blob::EntryKind::kPrefill) return 60;
+    return entry.context == cts::kKvRows ? 1000 : 100;
+  };
+  const VariantTable table = tableOfTimes(dearContext, {.prefillChunks = {16}, .contexts = {}});
+  const auto inside = planPrefill(table, 48, 2, cts::kKvRows);
+  ASSERT_TRUE(inside.isOk());
+  ASSERT_EQ(inside->steps.size(), 1U);
+  EXPECT_EQ(inside->picoseconds, 100U);
+  const auto behind = planPrefill(table, 49, 2, cts::kKvRows);
+  ASSERT_TRUE(behind.isOk());
+  EXPECT_EQ(behind->steps.size(), 2U);
+  EXPECT_EQ(behind->picoseconds, 120U);
 }
 
 // A blob may predict any time: sums of them must not wrap, and every length must still be covered.

@@ -46,7 +46,8 @@ class VariantTable {
 
   /// The smallest generate variant that reads at least `rows` rows; nullptr when none does. Each O(log).
   const Variant* generateFor(uint32_t rows) const;
-  /// The variant of chunk size `chunk` with the smallest context of at least `rows` rows; nullptr when none does.
+  /// The variant of chunk size `chunk` with the smallest context of at least `rows` rows; nullptr when none does. A
+  /// chunk lies inside its context: at cache row row0 it needs row0 + chunk rows, however few of its tokens are valid.
   const Variant* prefillFor(uint32_t chunk, uint32_t rows) const;
   /// The smallest batch of at least `sessions` rows with the smallest context of at least `rows` cache rows. nullptr
   /// only when one of them is more than there are, since every batch size has an entry for all T rows.

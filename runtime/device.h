@@ -77,8 +77,9 @@ class Device {
   /// batch are distinct; those of rows 1 and up may be left unbound, and then no submit may ask for the row.
   virtual Status bind(ProgramId program, uint32_t entry, const Bindings& bindings) = 0;
   /// Starts the entry with the values its inputs hold now. One entry may be in flight.
-  /// out_of_range, before any work: valid not in 1..m, row0 + m > T, row0 + valid > context, an id or position out of
-  /// range. A device of fixed size computes all m rows: those of a batch beyond the valid ones touch no cache.
+  /// out_of_range, before any work: valid not in 1..m, row0 + m > context (of a batch, row0 + 1 of a valid row), an id
+  /// or position out of range. A device of fixed size computes all m rows: those of a chunk lie inside the context, so
+  /// what each can see at most is known when the entry is compiled; those of a batch beyond the valid touch no cache.
   virtual Status submit(ProgramId program, uint32_t entry) = 0;
   /// Waits for the entry in flight; its outputs are then readable.
   virtual Status wait() = 0;

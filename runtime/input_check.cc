@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/concat.h"
+
 namespace firn::runtime {
 namespace {
 
@@ -55,19 +57,14 @@ Result<RunValues> checkInputs(const Entry& entry, const blob::ProgramHeader& hea
   if (entry.isBatch()) {
     FIRN_RETURN_IF_ERROR(checkBatchRows(entry, run));
   } else if (const int32_t* row0 = values(entry, blob::SymbolKind::kRow0)) {
-    // A device of fixed size writes all m rows, so all of them need room, not only the valid ones.
-    const int64_t lastRow0 = int64_t{header.kvRows} - rows;
+    // A device of fixed size computes and writes all m rows, so the context holds them all, not only the valid ones.
+    // It is at most T (the verifier sees to that), so no row leaves the cache either.
+    const uint32_t context = entry.record->context;
+    const int64_t lastRow0 = int64_t{context} - rows;
     if (*row0 < 0 || *row0 > lastRow0) {
-      return refuse(
-          entry,
-          "row0 (of a chunk of " + std::to_string(rows) + " in " + std::to_string(header.kvRows) + " cache rows)",
-          *row0, 0, lastRow0);
+      return refuse(entry, concat("row0 (of a chunk of ", rows, " in a context of ", context, ")"), *row0, 0, lastRow0);
     }
     run.row0 = static_cast<uint32_t>(*row0);
-    if (entry.record->kind != blob::EntryKind::kHead && run.row0 + run.valid > entry.record->context) {
-      return refuse(entry, "row0 + valid (the rows that the context must hold)", int64_t{run.row0} + run.valid, 1,
-                    entry.record->context);
-    }
   }
   FIRN_RETURN_IF_ERROR(checkEach(entry, blob::SymbolKind::kIds, run.valid, header.vocab));
   FIRN_RETURN_IF_ERROR(checkEach(entry, blob::SymbolKind::kPositions, run.valid, header.kvRows));

@@ -17,8 +17,9 @@ struct RunValues {
 };
 
 /// The values a run of `entry` starts from. `entry` must be bound.
-/// out_of_range: valid not in 1..m; row0 + m beyond the T rows of the cache; row0 + valid beyond the context; the id of
-/// a valid row not in 0..V-1, its position not in 0..T-1; of a batch, a valid row whose row0 is not in 0..c-1.
+/// out_of_range: valid not in 1..m; row0 not in 0..c-m, that is, a chunk whose m rows do not all lie inside the context
+/// of c; of a batch, a valid row whose row0 is not in 0..c-1; the id of a valid row not in 0..V-1, its position not in
+/// 0..T-1.
 /// invalid_argument: a valid row of a batch without a cache. Padding rows are not looked at.
 Result<RunValues> checkInputs(const Entry& entry, const blob::ProgramHeader& header);
 

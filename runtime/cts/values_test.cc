@@ -75,6 +75,16 @@ TEST_P(ValuesTest, ContextsGiveTheSameBits) {
   EXPECT_EQ(small, bitsOf(rig->logits(1)));
 }
 
+// The last place of a chunk in its context, and the same chunk in the next one.
+TEST_P(ValuesTest, ContextsOfAChunkGiveTheSameBits) {
+  ASSERT_TRUE(rig->generateAll({.ids = someIds(48), .row0 = 0}));
+  for (const uint32_t valid : {1U, 15U, 16U}) {
+    const Tokens tokens{.ids = someIds(valid, 5), .row0 = 48};
+    EXPECT_EQ(lastLogitsByChunk(*rig, "prefill.16.64", tokens), lastLogitsByChunk(*rig, "prefill.16.128", tokens))
+        << valid;
+  }
+}
+
 TEST_P(ValuesTest, HeadRowsGiveTheSameBits) {
   ASSERT_TRUE(rig->run("prefill.16.64", {.ids = someIds(16), .row0 = 0}));
   const std::vector<float> hidden(rig->hidden(16).begin(), rig->hidden(16).end());
