@@ -24,7 +24,7 @@ Status openStatus(const blob::Blob& blob, const DevicesOptions& options) {
 
 TEST(DevicesTest, EveryDeviceGetsTheOptionsItUnderstands) {
   for (const Target first : {Target::kCpu, Target::kReference}) {
-    const blob::Blob blob = makeTwoTargetBlob(first);
+    const blob::Blob blob = makeTwoTargetBlob(first, first == Target::kCpu ? Target::kReference : Target::kCpu);
     const Status portable = openStatus(blob, {.threads = 2, .deviceOptions = {.instructionSet = "portable"}});
     EXPECT_TRUE(portable) << portable.toString();
     const Status unknown = openStatus(blob, {.deviceOptions = {.instructionSet = "mmx"}});
@@ -43,7 +43,7 @@ TEST(DevicesTest, AnOptionThatNoDeviceUnderstandsIsRefused) {
 }
 
 TEST(DevicesTest, ANamedDeviceRunsEveryEntryOrNone) {
-  const blob::Blob blob = makeTwoTargetBlob(Target::kCpu);
+  const blob::Blob blob = makeTwoTargetBlob(Target::kCpu, Target::kReference);
   const Result<Devices> null = Devices::open(blob, {.device = "null"});
   ASSERT_TRUE(null) << null.status().toString();
   EXPECT_EQ(null->count(), 1U);
@@ -81,7 +81,7 @@ std::vector<std::byte> hiddenRows(Devices& devices, const runtime::Bindings& bin
 }
 
 TEST(DevicesTest, ThePartsOfAnEntryRunOverTheSameMemory) {
-  const blob::Blob blob = makeTwoTargetBlob(Target::kReference);
+  const blob::Blob blob = makeTwoTargetBlob(Target::kReference, Target::kCpu);
   Result<Devices> devices = Devices::open(blob, {});
   ASSERT_TRUE(devices) << devices.status().toString();
   ASSERT_EQ(devices->count(), 2U);

@@ -1,6 +1,7 @@
 // Arbitrary bytes as the part of a blob before its weights, with the hash made right: what verification lets pass is
 // run on the devices of its targets, every entry once, because a device follows a verified blob without looking again;
-// on the cpu with plain C++ too, where a sanitizer sees the arithmetic. "null" takes the entries of every target.
+// on cpu and npu with plain C++ too, where a sanitizer sees the arithmetic, on the npu checked as well. "null" takes
+// the entries of every target.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "blob/elf_symbols.h"
 #include "blob/frame.h"
+#include "blob/machine/sample_machine_for_test.h"
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "blob/verifier.h"
@@ -97,8 +99,8 @@ bool runEntry(Device& device, ProgramId program, const blob::Blob& blob, uint32_
   return isSubmitted;
 }
 
-void runAll(const blob::Blob& blob, std::string_view name, const std::string& instructionSet) {
-  const auto device = openDevice(name, {.instructionSet = instructionSet});
+void runAll(const blob::Blob& blob, std::string_view name, const DeviceOptions& options = {}) {
+  const auto device = openDevice(name, options);
   check(device.isOk());
   const Result<ProgramId> program = (*device)->load(blob, {.threads = 1});
   if (!program.isOk()) return;
@@ -123,9 +125,14 @@ std::vector<std::byte> blobAround(blob::Ident ident, std::span<const std::byte> 
   std::ranges::copy(section, program.begin());
   const Result<blob::ProgramView> view = blob::viewProgram(program);
   if (!view.isOk() || view->header->weightsBytes > kMaxBytes) return {};
-  if (!blob::verifyProgram(*view, ident, {view->header->weightsBytes, {}}).isOk()) return {};
+  const auto isNpu = [](const blob::EntryRecord& entry) { return entry.target == blob::Target::kNpu; };
+  static const std::string kMachine = machine::sampleMachineJson().dump();
+  const std::string_view machine = std::ranges::any_of(view->entries, isNpu) ? kMachine : std::string_view();
+  ident.machineHash = blob::machineHashOf(machine);
+  if (!blob::verifyProgram(*view, ident, {view->header->weightsBytes, machine}).isOk()) return {};
   constexpr std::string_view kCard = "{}";
   blob::Frame frame;
+  frame.place(blob::SectionId::kMachine) = {.offset = 0, .bytes = machine.size(), .present = !machine.empty()};
   blob::placeSections(frame);
   const blob::ElfSymbols symbols = blob::makeElfSymbols(*view, frame);
   frame.place(blob::SectionId::kProgram).bytes = program.size();
@@ -141,6 +148,7 @@ std::vector<std::byte> blobAround(blob::Ident ident, std::span<const std::byte> 
   };
   put(blob::SectionId::kProgram, program);
   put(blob::SectionId::kCard, std::as_bytes(std::span(kCard)));
+  put(blob::SectionId::kMachine, std::as_bytes(std::span(machine)));
   put(blob::SectionId::kSymtab, symbols.symtab);
   put(blob::SectionId::kStrtab, std::as_bytes(std::span(symbols.strtab)));
   const uint64_t noteAt = frame.place(blob::SectionId::kNote).offset + blob::kNoteDescriptorOffset;
@@ -155,12 +163,13 @@ std::vector<std::byte> blobAround(blob::Ident ident, std::span<const std::byte> 
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace firn;
-  if (size == 0 || (data[0] != 1 && data[0] != 2)) return 0;  // byte 0 as in blob_fuzz.cc
+  if (size == 0 || data[0] < 1 || data[0] > 3) return 0;  // byte 0 as in blob_fuzz.cc
+  constexpr blob::Target kTargets[] = {blob::Target::kReference, blob::Target::kCpu, blob::Target::kNpu};
   blob::Ident ident{};
   ident.formatMajor = blob::kFormatMajor;
   ident.formatMinor = blob::kFormatMinor;
-  ident.target = data[0] == 1 ? blob::Target::kReference : blob::Target::kCpu;
-  ident.lanes = data[0];
+  ident.target = kTargets[data[0] - 1];
+  ident.lanes = ident.target == blob::Target::kCpu ? 2 : 1;
   ident.arithmeticId = cpu::kArithmeticId;
   const std::vector<std::byte> file = runtime::blobAround(ident, std::as_bytes(std::span(data, size)).subspan(1));
   if (file.empty()) return 0;
@@ -168,9 +177,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   runtime::check(blob.isOk());
   if (blob->header().kvBytes > runtime::kMaxBytes || blob->header().scratchBytes > runtime::kMaxBytes) return 0;
   for (const blob::Target target : blob->targets()) {
-    runtime::runAll(*blob, blob::targetName(target), "");
-    if (target == blob::Target::kCpu) runtime::runAll(*blob, "cpu", "portable");
+    runtime::runAll(*blob, blob::targetName(target));
+    if (target == blob::Target::kReference) continue;
+    runtime::runAll(*blob, blob::targetName(target),
+                    {.instructionSet = "portable", .simulation = runtime::SimulationMode::kChecked});
   }
-  runtime::runAll(*blob, "null", "");
+  runtime::runAll(*blob, "null");
   return 0;
 }

@@ -57,7 +57,6 @@ const std::vector<DeviceException>& deviceExceptions() {
       {"npu", "BatchTest.*", "it has no batches: a cache for each row is nothing a static program can name"},
       {"npu", "TopTest.ListsOfBatchesAreThoseOfTheirLogits", "it has no batches"},
       {"npu", "LoadTest.CallsAreBounded", "it has no batches, which alone make the addresses of calls many"},
-      {"npu", "ForeignEntriesTest.AreRefusedByName", "the sample has no entries for it"},
   };
   return kExceptions;
 }

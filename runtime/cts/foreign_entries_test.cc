@@ -26,8 +26,8 @@ Bindings memoryFor(Device& device, const blob::Blob& blob, const blob::EntryReco
 
 class ForeignEntriesTest : public DeviceTest {
  protected:
-  void check(blob::Target first) {
-    const blob::Blob blob = makeTwoTargetBlob(first);
+  void check(blob::Target first, blob::Target second) {
+    const blob::Blob blob = makeTwoTargetBlob(first, second);
     const auto device = openDevice(GetParam().device, GetParam().options);
     ASSERT_TRUE(device);
     const Result<ProgramId> program = (*device)->load(blob, {.threads = 1});
@@ -55,7 +55,14 @@ class ForeignEntriesTest : public DeviceTest {
 };
 
 TEST_P(ForeignEntriesTest, AreRefusedByName) {
-  for (const blob::Target first : {blob::Target::kCpu, blob::Target::kReference}) check(first);
+  constexpr blob::Target kTargets[] = {blob::Target::kCpu, blob::Target::kReference, blob::Target::kNpu};
+  for (const blob::Target first : kTargets) {
+    for (const blob::Target second : kTargets) {
+      const bool isMeant = GetParam().device == "null" || GetParam().device == blob::targetName(first) ||
+                           GetParam().device == blob::targetName(second);
+      if (first != second && isMeant) check(first, second);
+    }
+  }
 }
 
 FIRN_ON_EVERY_DEVICE(ForeignEntriesTest);

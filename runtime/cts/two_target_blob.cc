@@ -11,8 +11,7 @@
 
 namespace firn::runtime::cts {
 
-blob::Blob makeTwoTargetBlob(blob::Target first) {
-  const blob::Target second = first == blob::Target::kCpu ? blob::Target::kReference : blob::Target::kCpu;
+blob::Blob makeTwoTargetBlob(blob::Target first, blob::Target second) {
   blob::Contents contents = blob::twoTargetContents(first, second);
   contents.ident.arithmeticId = cpu::kArithmeticId;
   const auto file = blob::blobFile(contents, blob::sampleWeights(contents));

@@ -8,6 +8,6 @@
 namespace firn::runtime::cts {
 
 /// blob/two_target_program.h in the arithmetic of the cpu device. Any failure is a test failure.
-blob::Blob makeTwoTargetBlob(blob::Target first);
+blob::Blob makeTwoTargetBlob(blob::Target first, blob::Target second);
 
 }  // namespace firn::runtime::cts

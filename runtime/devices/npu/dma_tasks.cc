@@ -35,14 +35,13 @@ Runs runsOf(const blob::OperandRecord& from, const blob::OperandRecord& to) {
   return runs;
 }
 
-// memmove: with several tiles a faulty program may copy onto its own source.
 void copyRuns(const Runs& runs, const std::byte* from, std::byte* to) {
   for (uint64_t i = 0; i < runs.counts[0]; ++i) {
     for (uint64_t j = 0; j < runs.counts[1]; ++j) {
       const std::byte* source = from + i * runs.from[0] + j * runs.from[1];
       std::byte* sink = to + i * runs.to[0] + j * runs.to[1];
       for (uint64_t k = 0; k < runs.counts[2]; ++k) {
-        std::memmove(sink + k * runs.to[2], source + k * runs.from[2], runs.bytes);
+        std::memcpy(sink + k * runs.to[2], source + k * runs.from[2], runs.bytes);
       }
     }
   }

@@ -113,7 +113,7 @@ class NpuBackend final : public Backend {
       : isa_(isa),
         mode_(options.simulation),
         simulated_(options.simulated),
-        table_{.device = "npu", .find = findNpuTask, .check = checkNpuTask, .kernels = &npu::kernelsOf(isa)} {}
+        table_{.device = "npu", .find = findNpuTask, .kernels = &npu::kernelsOf(isa)} {}
 
   DeviceInfo info() const override {
     return {.name = "npu",

@@ -103,14 +103,6 @@ TEST(NpuDeviceTest, ADeadlockIsRefusedWithTheTasksThatWait) {
                                       HasSubstr("embed (npu.copy, dma 1) waits for barrier 4 to reach 1")));
 }
 
-TEST(NpuDeviceTest, NumbersThatKernelsDoNotTakeAreRefused) {
-  const Status status = loadStatus([](blob::Program& program) {
-    program.attrs[taskOf(program, "top_k", TaskOp::kNpuTopK).firstAttr] = uint64_t{1} << 31;
-  });
-  EXPECT_EQ(status.code(), Code::kCorrupt);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("top_k (npu.top_k)"), HasSubstr("first is 2147483648")));
-}
-
 TEST(NpuDeviceTest, BatchesAreRefused) {
   const Status status = loadStatus([](blob::Program& program) {
     const blob::EntryRecord generate = program.entries.front();

@@ -13,7 +13,4 @@ TaskFunction findDmaTask(blob::TaskOp op);
 TaskFunction findDpuTask(blob::TaskOp op);
 TaskFunction findShaveTask(blob::TaskOp op);
 
-/// corrupt: numbers that the blob format allows and the kernels do not take.
-Status checkNpuTask(blob::TaskOp op, const Task& task);
-
 }  // namespace firn::runtime

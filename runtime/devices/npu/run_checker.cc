@@ -43,7 +43,9 @@ void RunChecker::beginEntry(const Entry& entry) {
     if (bound.record == nullptr) continue;
     symbols_[kind].first = bound.data;
     symbols_[kind].bytes = bound.record->bytes;
-    std::ranges::fill(symbols_[kind].isWritten, bound.record->isOutput != 0 ? 0 : 1);
+    // A later part of an entry is given the hidden rows of the one before.
+    const bool isGiven = bound.record->kind == blob::SymbolKind::kHidden && entry.record->part > 0;
+    std::ranges::fill(symbols_[kind].isWritten, bound.record->isOutput != 0 && !isGiven ? 0 : 1);
   }
 }
 
