@@ -53,7 +53,7 @@ struct Plane {
 
 TEST_F(BodyLoweringTest, PlanesOfAWeightAreDenseMatrices) {
   ASSERT_TRUE(module);
-  ProgramBuilder program(*module, {.target = "cpu", .card = {}});
+  ProgramBuilder program(*module, {.target = "cpu", .card = {}, .machine = {}});
   BodyLowering body(program, *findTarget("cpu"), {}, {.group = "prefill.16", .rows = 16});
   for (const Plane& plane : {Plane{"codes", DType::kU8, 64, 0}, Plane{"scales", DType::kF16, 2, 2048},
                              Plane{"mins", DType::kF16, 2, 2176}}) {

@@ -86,5 +86,5 @@
 // TOP-OF-WHAT: graph.place_c2: target cpu cannot run graph.top_k outside the layers (@generate.64): it has top_k only of the logits of a head; targets that can: none
 
 // ROWS: task.lower_c2: the caches have 64 rows, expected max-prompt + min-response = 64 + 64
-// PLACED: task.lower_c1: is on no device, expected one of: cpu, reference
+// PLACED: task.lower_c1: is on no device, expected one of: cpu, npu, reference
 // RULE: 'graph.mul' op is no silu(gate) * up or gelu(gate) * up

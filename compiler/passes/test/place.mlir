@@ -16,7 +16,7 @@
 // CHECK: graph.func @generate.64({{.*}}graph.device = "[[DEVICE]]"{{.*}}graph.reason = "--device [[DEVICE]]"}
 // CHECK: graph.func @head.1({{.*}}graph.device = "[[DEVICE]]"
 
-// TARGET: graph.place_c1: found target "toaster", expected one of: cpu, reference
+// TARGET: graph.place_c1: found target "toaster", expected one of: cpu, npu, reference
 // GELU: warning: graph.place_c2: target cpu cannot run graph.gelu in layer 1: it has gelu only in the tanh form, as gelu(gate) * up; it runs on reference
 // GELU: graph.func private @block.16({{.*}}graph.device = "cpu"
 // GELU: graph.func private @block.16.1({{.*}}graph.device = "reference"

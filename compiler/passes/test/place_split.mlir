@@ -56,4 +56,4 @@
 // BOTH: task.stream {{.*}} at [[END]]
 // RANGE: graph.place_c3: --place 'layers[1:3]=cpu': the model has layers 0 to 1
 // FORM: graph.place_c3: --place 'layers[1]=cpu': expected head, layers or layers[FIRST:END]
-// TARGET: graph.place_c1: found target "toaster", expected one of: cpu, reference
+// TARGET: graph.place_c1: found target "toaster", expected one of: cpu, npu, reference
