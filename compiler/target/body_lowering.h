@@ -116,6 +116,11 @@ class BodyLowering {
   /// The f32 [T, n, 2] table of cos and sin for the n frequencies of `weight`.
   Tensor ropeTable(const WeightInfo& weight, float magnitude);
 
+  /// Target::keepsStreamInHidden, of this body.
+  bool keepsStreamInHidden() const {
+    return target_.keepsStreamInHidden && llvm::StringRef(place_.group).starts_with("prefill.");
+  }
+
   /// A task at the end of a lane of the current segment.
   void run(int lane, llvm::StringRef op, llvm::StringRef name, llvm::ArrayRef<Tensor> operands,
            llvm::ArrayRef<mlir::Attribute> values = {});

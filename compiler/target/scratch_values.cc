@@ -5,6 +5,9 @@ namespace {
 
 using Form = ValueState::Form;
 
+/// Where the residual stream crosses: the first matrix of each body.
+constexpr llvm::StringLiteral kStream = "x0";
+
 /// Index of `value` among the matrices of `values`.
 unsigned matrixIndex(mlir::ValueRange values, mlir::Value value) {
   unsigned index = 0;
@@ -46,6 +49,10 @@ mlir::FailureOr<Tensor> input(BodyLowering& body, mlir::Operation* op, mlir::Val
 }
 
 Tensor crossing(BodyLowering& body, llvm::StringRef name, DType dtype, mlir::Type type) {
+  if (name == kStream && body.keepsStreamInHidden()) {
+    return denseTensor(blob::Space::kSymbol, "hidden", dtype,
+                       llvm::cast<mlir::RankedTensorType>(type).getShape());
+  }
   return body.groupBuffer(name, 0, dtype, llvm::cast<mlir::RankedTensorType>(type).getShape());
 }
 

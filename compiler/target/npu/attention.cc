@@ -4,6 +4,7 @@
 #include "compiler/target/npu/attention.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "compiler/target/npu/npu_body.h"
 
@@ -35,6 +36,7 @@ struct Attention {
 /// Tokens of one KV head that a tile works on.
 struct Unit {
   int64_t tile = 0;
+  int64_t head = 0;
   Range tokens;
 };
 
@@ -53,30 +55,33 @@ class AttentionTasks {
       : npu_(npu), attention_(attention), d_(attention.query.dims[2]), m_(attention.query.dims[0]) {}
 
   void emit() {
-    const int64_t perUnit = std::max<int64_t>(1, kScoreRows / attention_.group);
-    const int64_t even = std::max<int64_t>(1, (m_ + npu_.tiles() - 1) / npu_.tiles());
-    const int64_t tokens = std::min(perUnit, m_ >= npu_.tiles() ? even : m_);
-    const int64_t kvHeads = attention_.keys.dims[0];
     loadShared();
-    int64_t next = 0;  // tile of the next unit
-    for (int64_t head = 0; head < kvHeads; ++head) {
-      // Tiles that work on the same head share what is loaded of it.
-      for (int64_t first = 0; first < m_;) {
-        std::vector<Unit> units;
-        for (; first < m_ && units.size() < static_cast<size_t>(npu_.tiles()); first += tokens) {
-          units.push_back({next, {first, std::min(tokens, m_ - first)}});
-          next = (next + 1) % npu_.tiles();
-        }
-        emitHead(head, units);
-      }
-    }
+    for (const Unit& unit : units()) emitUnit(unit);
   }
 
  private:
-  static uint64_t tilesOf(llvm::ArrayRef<Unit> units) {
-    uint64_t tiles = 0;
-    for (const Unit& unit : units) tiles |= uint64_t{1} << unit.tile;
-    return tiles;
+  /// All of the work, the longest first, each where the least has been given so far.
+  std::vector<Unit> units() const {
+    const int64_t perUnit = std::max<int64_t>(1, kScoreRows / attention_.group);
+    constexpr int64_t kUnitsOfTile = 3;  // enough to even out their lengths
+    const int64_t all = m_ * attention_.keys.dims[0];
+    const int64_t even = (all + npu_.tiles() * kUnitsOfTile - 1) / (npu_.tiles() * kUnitsOfTile);
+    const int64_t tokens = std::min({perUnit, std::max<int64_t>(1, even), m_});
+    std::vector<Unit> units;
+    for (int64_t head = 0; head < attention_.keys.dims[0]; ++head) {
+      for (int64_t first = 0; first < m_; first += tokens) {
+        units.push_back({.head = head, .tokens = {first, std::min(tokens, m_ - first)}});
+      }
+    }
+    const auto scores = [&](const Unit& unit) { return unit.tokens.count * visibleEnd(unit); };
+    std::ranges::stable_sort(units, std::greater(), scores);
+    std::vector<int64_t> given(static_cast<size_t>(npu_.tiles()));
+    for (Unit& unit : units) {
+      const auto least = std::ranges::min_element(given);
+      unit.tile = least - given.begin();
+      *least += scores(unit);
+    }
+    return units;
   }
 
   void loadShared() {
@@ -93,46 +98,39 @@ class AttentionTasks {
 
   int64_t rowsOf(const Unit& unit) const { return unit.tokens.count * attention_.group; }
 
-  /// Tokens of a unit and the query heads of KV head `head`, [tokens, group, d].
-  Tensor heads(const Tensor& matrix, int64_t head, const Unit& unit) const {
+  /// Tokens of a unit and the query heads of its KV head, [tokens, group, d].
+  Tensor heads(const Tensor& matrix, const Unit& unit) const {
     Tensor own = matrix.slice(unit.tokens.first, unit.tokens.count);
-    own.offset += static_cast<uint64_t>(head * attention_.group * d_) * 2;
+    own.offset += static_cast<uint64_t>(unit.head * attention_.group * d_) * 2;
     own.dims = {unit.tokens.count, attention_.group, d_};
     return own;
   }
 
-  Running begin(int64_t head, const Unit& unit) {
+  Running begin(const Unit& unit) {
     const uint64_t tile = uint64_t{1} << unit.tile;
     const int64_t rows = rowsOf(unit);
     Running running = {npu_.onChip("q", tile, DType::kF16, {rows, d_}), npu_.onChip("max", tile, DType::kF32, {rows}),
                        npu_.onChip("sum", tile, DType::kF32, {rows}), npu_.onChip("factor", tile, DType::kF32, {rows}),
                        npu_.onChip("acc", tile, DType::kF32, {rows, d_})};
-    npu_.copy(heads(attention_.query, head, unit),
+    npu_.copy(heads(attention_.query, unit),
               reshaped(running.query.in(unit.tile), {unit.tokens.count, attention_.group, d_}), "q");
     return running;
   }
 
-  void emitHead(int64_t head, llvm::ArrayRef<Unit> units) {
-    std::vector<Running> running;
-    for (const Unit& unit : units) running.push_back(begin(head, unit));
-    const int64_t most = rowsOf(*std::ranges::max_element(units, {}, [](const Unit& unit) { return unit.tokens.count; }));
-    const int64_t block = std::clamp(kBlockScores / most / kFewestRows * kFewestRows, kFewestRows, kMostRows);
-    for (int64_t first = 0; first < attention_.context; first += block) {
-      const auto isBlind = [&](const Unit& unit) { return visibleEnd(unit) <= first; };
-      const auto* from = std::ranges::find_if_not(units, isBlind);  // later tokens see more
-      const llvm::ArrayRef<Unit> seeing(from, units.end());
-      if (seeing.empty()) break;
-      const Range rows = {first, std::min(block, visibleEnd(seeing.back()) - first)};
-      const OnChip keys = npu_.onChip("k", tilesOf(seeing), DType::kF16, {rows.count, d_});
-      const OnChip values = npu_.onChip("v", tilesOf(seeing), DType::kF16, {rows.count, d_});
-      npu_.load(attention_.keys.element(head).slice(rows.first, rows.count), keys, "k");
-      npu_.load(attention_.values.element(head).slice(rows.first, rows.count), values, "v");
-      for (size_t i = 0; i < seeing.size(); ++i) {
-        const Range own = {rows.first, std::min(rows.count, visibleEnd(seeing[i]) - rows.first)};
-        emitBlock(seeing[i], own, {keys, values}, running[units.size() - seeing.size() + i]);
-      }
+  void emitUnit(const Unit& unit) {
+    const Running running = begin(unit);
+    const uint64_t tile = uint64_t{1} << unit.tile;
+    const int64_t block =
+        std::clamp(kBlockScores / rowsOf(unit) / kFewestRows * kFewestRows, kFewestRows, kMostRows);
+    for (int64_t first = 0; first < visibleEnd(unit); first += block) {
+      const Range rows = {first, std::min(block, visibleEnd(unit) - first)};
+      const OnChip keys = npu_.onChip("k", tile, DType::kF16, {rows.count, d_});
+      const OnChip values = npu_.onChip("v", tile, DType::kF16, {rows.count, d_});
+      npu_.load(attention_.keys.element(unit.head).slice(rows.first, rows.count), keys, "k");
+      npu_.load(attention_.values.element(unit.head).slice(rows.first, rows.count), values, "v");
+      emitBlock(unit, rows, {keys, values}, running);
     }
-    for (size_t i = 0; i < units.size(); ++i) finish(head, units[i], running[i]);
+    finish(unit, running);
   }
 
   void emitBlock(const Unit& unit, Range rows, const std::pair<OnChip, OnChip>& cache, const Running& running) {
@@ -141,8 +139,8 @@ class AttentionTasks {
     const OnChip scores = npu_.onChip("scores", bit, DType::kF32, {rowsOf(unit), rows.count});
     const OnChip probs = npu_.onChip("probs", bit, DType::kF16, {rowsOf(unit), rows.count});
     const Tensor mask = mask_.in(tile).slice(rows.first, rows.count);
-    const Tensor keys = cache.first.in(tile).slice(0, rows.count);
-    const Tensor values = cache.second.in(tile).slice(0, rows.count);
+    const Tensor keys = cache.first.in(tile);
+    const Tensor values = cache.second.in(tile);
     npu_.run("npu.matmul", "qk", {running.query.in(tile), keys, scores.in(tile)}, {npu_.integer(0)});
     npu_.run("npu.clean", "v", {values, mask});
     const bool isFirst = rows.first == 0;
@@ -159,11 +157,11 @@ class AttentionTasks {
              {npu_.integer(isFirst ? 0 : 1)});
   }
 
-  void finish(int64_t head, const Unit& unit, const Running& running) {
+  void finish(const Unit& unit, const Running& running) {
     const int64_t tile = unit.tile;
     const OnChip out = npu_.onChip("att", uint64_t{1} << tile, DType::kF16, {rowsOf(unit), d_});
     npu_.run("npu.finish", "attention", {running.accumulator.in(tile), running.sum.in(tile), out.in(tile)});
-    npu_.copy(reshaped(out.in(tile), {unit.tokens.count, attention_.group, d_}), heads(attention_.out, head, unit),
+    npu_.copy(reshaped(out.in(tile), {unit.tokens.count, attention_.group, d_}), heads(attention_.out, unit),
               "attention");
   }
 

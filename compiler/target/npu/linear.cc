@@ -21,6 +21,7 @@ LinearShape shapeOf(const LinearGroup& group) {
   shape.width = group.gate.empty() ? 1 : 2;
   for (const Layer& layer : group.layers) {
     shape.n += layer.weights.rows.dims[0];
+    if (layer.turn) shape.columnUnit = std::lcm(shape.columnUnit, layer.turn->headDim);
     shape.adds = shape.adds || layer.addend.has_value();
     // A tiling is for all of them: native only where all have codes, and the widest rows.
     if (layer.weights.form != first.form || layer.weights.bits != first.bits) shape.form = WeightForm::kRaw;

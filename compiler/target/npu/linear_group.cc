@@ -114,18 +114,47 @@ class GroupFinder {
       const Tensor out = scratch::output(body_, product.getResult(), storedType(product.getResult()), first_);
       for (Layer& layer : group_.layers) layer.out = out;
       scratch::define(body_, product.getResult(), out);
-      ValueState inside;  // of the pair: nobody else reads them
-      inside.form = Form::kGate;
-      inside.source = product;
-      for (mlir::Operation* op : {a, b}) body_.set(op->getResult(0), inside);
+      for (mlir::Operation* op : {a, b}) setInside(op->getResult(0), product);
       return true;
     }
     return false;
   }
 
-  /// The result, or its sum with a value that is there already.
+  /// The rope that alone reads the result of `op`, fused into `layer`.
+  bool setTurn(mlir::Operation* op, Layer& layer) {
+    auto rope = onlyUser<graph::RopeOp>(op);
+    if (!rope || rope->getBlock() != op->getBlock()) return false;
+    auto freqs = body_.weight(rope, rope.getFreqsAttr());
+    ValueState* positions = body_.find(rope.getPositions());
+    if (mlir::failed(freqs) || positions == nullptr) return false;
+    const Tensor table = body_.whole(*freqs, "f32");
+    for (const Layer& other : group_.layers) {  // the group loads one table
+      if (other.turn && other.turn->freqs.base != table.base) return false;
+    }
+    layer.turn = {positions->lanes[0],
+                  table,
+                  layer.weights.rows.dims[0] / rope.getHeads(),
+                  static_cast<int64_t>(rope.getPairing()),
+                  rope.getDims(),
+                  rope.getMagnitude().convertToFloat()};
+    layer.out = scratch::output(body_, rope.getResult(), storedType(rope.getResult()), first_);
+    scratch::define(body_, rope.getResult(), layer.out);
+    setInside(op->getResult(0), rope);
+    return true;
+  }
+
+  /// `value` is left to `reader`: nobody else reads it.
+  void setInside(mlir::Value value, mlir::Operation* reader) {
+    ValueState inside;
+    inside.form = Form::kGate;
+    inside.source = reader;
+    body_.set(value, inside);
+  }
+
+  /// The result, or what is made of it at once: its turn, or its sum with a value that is there already.
   void placeResult(mlir::Operation* op, Layer& layer) {
     mlir::Value result = op->getResult(0);
+    if (setTurn(op, layer)) return;
     auto sum = onlyUser<graph::AddOp>(op);
     mlir::Value other = sum ? (sum.getLhs() == result ? sum.getRhs() : sum.getLhs()) : mlir::Value();
     ValueState* state = other && other != result ? body_.find(other) : nullptr;
@@ -138,10 +167,7 @@ class GroupFinder {
     layer.addend = state->lanes[0];
     layer.out = scratch::output(body_, sum.getResult(), DType::kF32, first_);
     scratch::define(body_, sum.getResult(), layer.out);
-    ValueState inside;
-    inside.form = Form::kGate;
-    inside.source = sum;
-    body_.set(result, inside);
+    setInside(result, sum);
   }
 
   BodyLowering& body_;

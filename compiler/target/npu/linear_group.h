@@ -26,11 +26,22 @@ struct StoredWeights {
   uint64_t rowBytes() const;
 };
 
+/// Rotation of a result, by position.
+struct Turn {
+  Tensor positions;  ///< i32 [m]
+  Tensor freqs;      ///< f32 [pairs]
+  int64_t headDim = 1;
+  int64_t pairing = 0;
+  int64_t dims = 0;
+  double magnitude = 1;
+};
+
 /// One layer.
 struct Layer {
   std::string name;
   StoredWeights weights;
   std::optional<Tensor> bias;    ///< f32 [n]
+  std::optional<Turn> turn;      ///< the result is turned
   std::optional<Tensor> addend;  ///< f32 [m, n], added to the result: a residual stream
   Tensor out;                    ///< f32 or f16 [m, n]; of a gated pair that of the product, in both
 };

@@ -1,6 +1,7 @@
 #include "compiler/target/npu/linear_tasks.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace firn::target::npu {
 namespace {
@@ -30,6 +31,8 @@ Tensor rowsOf(const OnChip& buffer, const Share& share) { return buffer.in(share
 struct Input {
   OnChip half;                 ///< f16 [rows, depth]
   std::optional<OnChip> sums;  ///< f32 [rows, groups]: where weights have mins
+  std::optional<OnChip> positions;  ///< i32 [rows]: where results are turned
+  std::optional<OnChip> freqs;
 };
 
 class LinearTasks {
@@ -49,6 +52,8 @@ class LinearTasks {
   bool isWhole() const { return tiling_.kChunk == k_; }
   bool isGated() const { return !group_.gate.empty(); }
   int64_t columnsOf(const Layer& layer) const { return layer.weights.rows.dims[0]; }
+
+  static int64_t unitOf(const Layer& layer) { return layer.turn ? std::lcm(kGridUnit, layer.turn->headDim) : kGridUnit; }
 
   /// Layers whose results are made chunk by chunk together.
   std::vector<llvm::ArrayRef<Layer>> bundles() const {
@@ -89,7 +94,7 @@ class LinearTasks {
     std::optional<Input> x;
     if (isWhole()) x = loadInput(all, {0, k_});
     for (const llvm::ArrayRef<Layer> layers : bundles()) {
-      const std::vector<Range> columns = splitEvenly(columnsOf(layers.front()), npu_.tiles(), kGridUnit);
+      const std::vector<Range> columns = splitEvenly(columnsOf(layers.front()), npu_.tiles(), unitOf(layers.front()));
       int64_t most = 0;
       for (const Range& range : columns) most = std::max(most, range.count);
       for (int64_t at = 0; at < most; at += tiling_.nChunk) {
@@ -127,6 +132,8 @@ class LinearTasks {
       if (!isHalf) bringToHalf(shares, {first, step}, loaded, norm, input.half);
     }
     if (tiling_.isNative && needsSums()) addSums(shares, depth, input);
+    auto turned = llvm::find_if(group_.layers, [](const Layer& layer) { return layer.turn.has_value(); });
+    if (turned != group_.layers.end()) loadTurn(shares, *turned->turn, input);
     return input;
   }
 
@@ -157,6 +164,16 @@ class LinearTasks {
     }
   }
 
+  /// All layers of a group turn by the same frequencies, or by none.
+  void loadTurn(llvm::ArrayRef<Share> shares, const Turn& turn, Input& input) {
+    input.positions = npu_.onChip("positions", tilesOf(shares), DType::kI32, {mostRows(shares)});
+    input.freqs = npu_.onChip("freqs", tilesOf(shares), DType::kF32, {turn.freqs.dims[0]});
+    npu_.load(turn.freqs, *input.freqs, "rope");
+    for (const Share& share : shares) {
+      npu_.copy(turn.positions.slice(share.rows.first, share.rows.count), rowsOf(*input.positions, share), "rope");
+    }
+  }
+
   bool needsSums() const {
     return llvm::any_of(group_.layers, [](const Layer& layer) { return layer.weights.mins.has_value(); });
   }
@@ -175,22 +192,24 @@ class LinearTasks {
   void emitChunk(llvm::ArrayRef<Layer> layers, llvm::ArrayRef<Share> shares, const std::optional<Input>& whole) {
     const int64_t columns = shares.front().columns.count;
     std::vector<OnChip> results;
+    Input last;
     for (const Layer& layer : layers) {
       const DType type = isPlain(layer) ? DType::kF16 : DType::kF32;
       results.push_back(npu_.onChip("y", tilesOf(shares), type, {mostRows(shares), columns}));
       for (int64_t first = 0; first < k_; first += tiling_.kChunk) {
         const Range depth = {first, std::min(tiling_.kChunk, k_ - first)};
-        const Input x = whole ? *whole : loadInput(shares, depth);
-        multiply(layer, shares, x, depth, results.back());
+        last = whole ? *whole : loadInput(shares, depth);
+        multiply(layer, shares, last, depth, results.back());
       }
       if (layer.bias) addBias(layer, shares, results.back());
     }
-    for (const Share& share : shares) finish(layers, share, results);
+    for (const Share& share : shares) finish(layers, share, results, last);
   }
 
   /// The DPU can write the result as it is kept.
   bool isPlain(const Layer& layer) const {
-    return layer.out.dtype == DType::kF16 && isWhole() && !tiling_.isNative && !layer.bias && !layer.addend && !isGated();
+    return layer.out.dtype == DType::kF16 && isWhole() && !tiling_.isNative && !layer.bias && !layer.addend && !layer.turn &&
+           !isGated();
   }
 
   void multiply(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {
@@ -289,27 +308,44 @@ class LinearTasks {
     for (const Share& share : shares) npu_.run("npu.bias", layer.name, {rowsOf(out, share), bias.in(share.tile)});
   }
 
-  /// What stands behind the products, and the way out.
-  void finish(llvm::ArrayRef<Layer> layers, const Share& share, llvm::ArrayRef<OnChip> results) {
+  /// What stands behind the products, and the way out, in slices: what is added takes little room.
+  void finish(llvm::ArrayRef<Layer> layers, const Share& share, llvm::ArrayRef<OnChip> results, const Input& x) {
+    const int64_t all = share.columns.count;
+    const int64_t step = layers.front().addend ? std::min(all, kSliceColumns) : all;
+    for (int64_t first = 0; first < all; first += step) {
+      finishSlice(layers, share, {first, std::min(step, all - first)}, results, x);
+    }
+  }
+
+  void finishSlice(llvm::ArrayRef<Layer> layers, const Share& share, Range slice, llvm::ArrayRef<OnChip> results,
+                   const Input& x) {
     const Layer& layer = layers.front();
     const uint64_t tile = uint64_t{1} << share.tile;
-    const llvm::SmallVector<int64_t> dims = {share.rows.count, share.columns.count};
-    Tensor value = rowsOf(results.front(), share);
+    const llvm::SmallVector<int64_t> dims = {share.rows.count, slice.count};
+    const Range columns = {share.columns.first + slice.first, slice.count};
+    Tensor value = rowsOf(results.front(), share).columns(slice.first, slice.count);
     if (isGated()) {
       const OnChip product = npu_.onChip("gated", tile, layer.out.dtype, dims);
       npu_.run(group_.gate, "gate", {value, rowsOf(results.back(), share), product.in(share.tile)});
       value = product.in(share.tile);
     } else if (layer.addend) {
       const OnChip addend = npu_.onChip("residual", tile, DType::kF32, dims);
-      npu_.load(part(*layer.addend, share.rows, share.columns), addend, "residual");
+      npu_.load(part(*layer.addend, share.rows, columns), addend, "residual");
       npu_.run("npu.add", "residual", {value, addend.in(share.tile), value});
+    } else if (layer.turn) {
+      const OnChip turned = npu_.onChip("rope", tile, layer.out.dtype, dims);
+      npu_.run("npu.rope", "rope",
+               {value.heads(layer.turn->headDim), rowsOf(*x.positions, share), x.freqs->in(share.tile),
+                turned.in(share.tile).heads(layer.turn->headDim)},
+               {npu_.integer(layer.turn->pairing), npu_.integer(layer.turn->dims), npu_.number(layer.turn->magnitude)});
+      value = turned.in(share.tile);
     }
     if (value.dtype != layer.out.dtype) {
       const OnChip half = npu_.onChip("y16", tile, DType::kF16, dims);
       npu_.run("npu.cast", layer.name, {value, half.in(share.tile)});
       value = half.in(share.tile);
     }
-    npu_.copy(value, part(layer.out, share.rows, share.columns), layer.name);
+    npu_.copy(value, part(layer.out, share.rows, columns), layer.name);
   }
 
   NpuBody& npu_;

@@ -32,16 +32,20 @@ class Candidate {
     uint64_t weights = kInFlight * stored;
     if (expands()) weights += 2 * halfBytes() / static_cast<uint64_t>(sharers()) * (tiling_.byRows ? 1 : 0) + 2 * halfBytes();
     if (shape_.form == WeightForm::kHalf) weights = kInFlight * halfBytes();
-    uint64_t results = 2 * product(tiling_.mBlock, tiling_.nChunk) * kSingle;
-    if (tiling_.isNative) results += 2 * product(tiling_.mBlock, tiling_.nChunk) * kSingle * chunkGroups();
-    return (isWhole() ? 1 : 2) * input + width * weights + (width + 1) * results;
+    const uint64_t out = results() * kSingle;
+    uint64_t kept = (isWhole() ? 2 : 1) * width * out + 3 * std::min(out, product(tiling_.mBlock, kSliceColumns) * kSingle);
+    if (tiling_.isNative) kept += 2 * out * chunkGroups();
+    return (isWhole() ? 1 : 2) * input + width * weights + kept;
   }
 
   /// All engines work at once: the busiest of them says how long it takes, or the memory.
   uint64_t picoseconds() const {
     const uint64_t steps = product(blocks() * chunks(), depths());
     const uint64_t memory = machine::transferPicoseconds(ddrBytes(), machine_.ddrMegabytesPerSecond);
-    return std::max(steps * std::max({dpu(), shave(), dma() / machine_.dmaEngines}), memory);
+    const uint64_t busiest = std::max(steps * std::max({dpu(), shave(), dma() / machine_.dmaEngines}), memory);
+    // The last step ends behind its last load, and an engine in its latency leaves the memory to the other one alone.
+    constexpr uint64_t kLatencyShare = 4;
+    return busiest + dpu() + shave() + steps * latencies() / machine_.dmaEngines / kLatencyShare;
   }
 
  private:
@@ -103,6 +107,13 @@ class Candidate {
     return work.fixedPicoseconds + machine::transferPicoseconds(bytes, machine::engineBytesPerMicrosecond(machine_));
   }
 
+  /// Copies of a step that touch DDR, of all tiles: weights in, results out.
+  uint64_t copies() const {
+    const uint64_t planes = shape_.form == WeightForm::kGroups ? 2 : 1;
+    return machine_.tiles * (width() * planes + 1);
+  }
+  uint64_t latencies() const { return copies() * copy(0, true); }
+
   /// Of all DMA engines together.
   uint64_t dma() const {
     const uint64_t tiles = machine_.tiles;
@@ -132,7 +143,7 @@ class Candidate {
 }  // namespace
 
 Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape) {
-  constexpr std::array<int64_t, 9> kChunks = {16, 32, 48, 64, 96, 128, 256, 512, 1024};
+  constexpr std::array<int64_t, 13> kChunks = {16, 32, 48, 64, 96, 128, 192, 256, 352, 384, 512, 704, 1024};
   constexpr std::array<int64_t, 6> kDepths = {0, 4096, 2048, 1024, 512, 256};  // 0: all of k
   std::optional<LinearTiling> best;
   uint64_t least = UINT64_MAX;
@@ -149,7 +160,7 @@ Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearS
     const int64_t kChunk = depth == 0 ? shape.k : depth;
     if (depth != 0 && (shape.needsWhole || kChunk >= shape.k || kChunk % shape.blockElements != 0)) continue;
     for (const int64_t nChunk : kChunks) {
-      if (nChunk > std::max(shape.n, kGridUnit) * 2) continue;
+      if (nChunk > std::max(shape.n, kGridUnit) * 2 || nChunk % shape.columnUnit != 0) continue;
       const int64_t chunk = std::min(nChunk, shape.n);
       offer({false, false, shape.m, chunk, kChunk});
       if (shape.form == WeightForm::kGroups) offer({false, true, shape.m, chunk, kChunk});

@@ -28,6 +28,7 @@ struct LinearShape {
   int64_t groups = 1;         ///< of k, of kGroups
   int64_t width = 1;          ///< layers whose results for the same columns are made together
   bool adds = false;          ///< the result is added to another matrix
+  int64_t columnUnit = 16;    ///< results are cut at multiples of it
   bool casts = false;         ///< x is f32 and brought to f16 on SHAVE
   bool needsWhole = false;    ///< k cannot be cut
 };
@@ -41,6 +42,8 @@ struct LinearTiling {
   uint64_t picoseconds = 0;  ///< an estimate, for choosing
 };
 
+/// Results leave a tile in slices of so many columns at most, where something is added to them.
+inline constexpr int64_t kSliceColumns = 128;
 /// Rows of x in a unit of work, and of W: those of the DPU's grid.
 inline constexpr int64_t kGridUnit = 16;
 

@@ -33,6 +33,7 @@ const Target& npuTarget() {
       .number = blob::Target::kNpu,
       .kvType = DType::kF16,
       .fixedLanes = 1,
+      .keepsStreamInHidden = true,
       .costModel = costModel,
       .loadHidden = loadHidden,
       .keepResult = keepResult,

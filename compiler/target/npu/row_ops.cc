@@ -144,6 +144,7 @@ mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
 
 mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op) {
   auto rope = llvm::cast<graph::RopeOp>(op);
+  if (body.find(rope.getResult()) != nullptr) return mlir::success();  // together with a linear layer
   auto in = input32(body, op, rope.getInput());
   auto weight = body.weight(op, rope.getFreqsAttr());
   if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
