@@ -394,7 +394,7 @@ class NpuSample {
     const OperandRecord scores = product("qk", running.query, cache[0]);
     const OperandRecord probs = on(scores.base, cmx(DType::kF16, {scores.dims[0], scores.dims[1]}));
     const bool isFirst = first == 0;
-    shave(TaskOp::kNpuClean, "v", {cache[1], mask});
+    shave(TaskOp::kNpuClean, "v", {cache[1], mask, row0}, {first, 0, 100});
     shave(TaskOp::kNpuSoftmax, "softmax", {scores, mask, row0, running.max, running.sum, running.factor, probs},
           {doubleAttr(0.35), first, 0, kGroup, 100, isFirst ? 1U : 0U});
     if (!isFirst) shave(TaskOp::kNpuRescale, "softmax", {running.accumulator, running.factor});

@@ -120,7 +120,8 @@ constexpr NpuTaskRule kRules[] = {
       NamedAttr{"group", AttrRule::kGroup}, number("window"), flag("isFirst")}},
     {TaskOp::kNpuRescale, Engine::kShave, false, {inPlace("acc", "md"), in("factor", "m")}, {}},
     {TaskOp::kNpuFinish, Engine::kShave, false, {in("acc", "md"), in("sum", "m"), out("out", "md", kF16)}, {}},
-    {TaskOp::kNpuClean, Engine::kShave, false, {inPlace("v", "rd", kF16), in("mask", "r", kBytes)}, {}},
+    {TaskOp::kNpuClean, Engine::kShave, false, {inPlace("v", "rd", kF16), in("mask", "r", kBytes), in("row0", "1", kI32)},
+     {number("firstRow"), number("firstToken"), NamedAttr{"window", AttrRule::kWindow}}},
     {TaskOp::kNpuTopK,
      Engine::kShave,
      false,
@@ -152,6 +153,16 @@ const NpuTaskRule* npuTaskRule(TaskOp op) {
     if (rule.op == op) return &rule;
   }
   return nullptr;
+}
+
+Access npuAccess(TaskOp op, uint32_t index, uint32_t count, std::span<const uint64_t> attrs) {
+  constexpr size_t kIsFirst = 5;  // of softmax
+  const Access access = npuTaskRule(op)->operand(index, count).access;
+  if (access == Access::kRead) return access;
+  if (op == TaskOp::kNpuMatmul || op == TaskOp::kNpuAccumulate) {
+    return attrs[0] != 0 ? Access::kReadWrite : Access::kWrite;
+  }
+  return op == TaskOp::kNpuSoftmax && attrs[kIsFirst] != 0 ? Access::kWrite : access;
 }
 
 }  // namespace firn::blob

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/dtype.h"
@@ -78,5 +79,9 @@ struct NpuTaskRule {
 
 /// The row of `op`, or nullptr when it is no op of the npu.
 const NpuTaskRule* npuTaskRule(TaskOp op);
+
+/// How a task with these attributes treats operand `index` of `count`: what accumulates reads what it writes, but where it
+/// begins it only writes.
+Access npuAccess(TaskOp op, uint32_t index, uint32_t count, std::span<const uint64_t> attrs);
 
 }  // namespace firn::blob

@@ -7,7 +7,9 @@
 
 #include "blob/npu_task_cost.h"
 #include "blob/npu_task_rules.h"
+#include "compiler/target/npu/program_check.h"
 #include "compiler/target/npu/schedule.h"
+#include "compiler/target/npu/schedule_program.h"
 #include "llvm/ADT/StringMap.h"
 #include "mlir/IR/Builders.h"
 
@@ -68,6 +70,8 @@ class BodyScheduler {
     body_.walk([&](task::RunOp run) { addTask(run); });
     Result<target::Schedule> schedule = target::schedulePlan(plan_, machine_);
     if (!schedule) return body_.emitOpError() << "npu.schedule_c1: " << schedule.status().message();
+    const Status checked = target::checkProgram(target::programOf(plan_, *schedule, machine_));
+    if (!checked.isOk()) return body_.emitOpError() << "npu.check_c1: " << checked.message();
     scratchEnd = scratchStart + schedule->scratchBytes;
     for (auto buffer : body_.getBody().getOps<task::BufferOp>()) {
       const uint64_t address = schedule->addresses[locals_.lookup(buffer.getSymName())];
@@ -102,17 +106,17 @@ class BodyScheduler {
     target::PlanTask task;
     task.name = (run.getName() + " (" + run.getOp() + ")").str();
     task.engine = rule.engine;
+    std::vector<uint64_t> attrs;
+    for (mlir::Attribute value : run.getValues().value_or(mlir::ArrayAttr::get(run.getContext(), {}))) {
+      auto integer = llvm::dyn_cast<mlir::IntegerAttr>(value);
+      attrs.push_back(integer ? static_cast<uint64_t>(integer.getInt()) : 0);  // nothing here goes by a real one
+    }
     std::vector<blob::OperandRecord> records;
     const auto count = static_cast<uint32_t>(run.getArgs().size());
     for (auto [index, operand] : llvm::enumerate(run.getArgs().getAsRange<task::OperandAttr>())) {
       records.push_back(recordOf(operand));
       if (operand.getSpace() == blob::Space::kCmx) task.tile = task::cmxBase(operand.getBase())->tile;
-      addAccesses(run, operand, rule.operand(static_cast<uint32_t>(index), count).access, task);
-    }
-    std::vector<uint64_t> attrs;
-    for (mlir::Attribute value : run.getValues().value_or(mlir::ArrayAttr::get(run.getContext(), {}))) {
-      auto integer = llvm::dyn_cast<mlir::IntegerAttr>(value);
-      attrs.push_back(integer ? static_cast<uint64_t>(integer.getInt()) : 0);  // costs go by no real one
+      addAccesses(run, operand, blob::npuAccess(op, static_cast<uint32_t>(index), count, attrs), task);
     }
     task.work = blob::npuTaskWork(machine_, op, records, attrs);
     plan_.tasks.push_back(std::move(task));

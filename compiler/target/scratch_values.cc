@@ -26,6 +26,16 @@ std::string crossingName(mlir::Operation* op, unsigned index) {
   return "x" + std::to_string(index);
 }
 
+/// The first call that takes `value`; null: none does.
+graph::CallOp firstCall(mlir::Value value) {
+  graph::CallOp first;
+  for (mlir::Operation* user : value.getUsers()) {
+    auto call = llvm::dyn_cast<graph::CallOp>(user);
+    if (call && (!first || call->isBeforeInBlock(first))) first = call;
+  }
+  return first;
+}
+
 /// True when no op from `op` on, itself aside if it is elementwise, reads what the buffer of `place` holds.
 bool isFree(BodyLowering& body, const Tensor& place, mlir::Operation* op) {
   for (mlir::BlockArgument arg : op->getBlock()->getArguments()) {
@@ -60,10 +70,10 @@ Tensor output(BodyLowering& body, mlir::Value result, DType dtype, mlir::Operati
   auto shape = llvm::cast<mlir::RankedTensorType>(result.getType()).getShape();
   mlir::Operation* op = result.getDefiningOp();
   auto entry = graph::entryOf(op->getParentOfType<graph::FuncOp>());
+  if (graph::CallOp call = firstCall(result)) {
+    return crossing(body, "x" + std::to_string(matrixIndex(call.getArgs(), result)), dtype, result.getType());
+  }
   for (mlir::Operation* user : result.getUsers()) {
-    if (auto call = llvm::dyn_cast<graph::CallOp>(user)) {
-      return crossing(body, "x" + std::to_string(matrixIndex(call.getArgs(), result)), dtype, result.getType());
-    }
     auto ret = llvm::dyn_cast<graph::ReturnOp>(user);
     if (!ret) continue;
     // The best of them are read from the symbol as well as from anywhere else.

@@ -123,7 +123,12 @@ struct Walk {
                      .window = static_cast<int64_t>(problem.window),
                      .isFirst = first == 0});
       std::vector<uint16_t> v(&problem.v[at], &problem.v[at] + r * dim);
-      clean({.v = {v.data(), r, dim, dim}, .mask = &problem.mask[first]});
+      clean({.v = {v.data(), r, dim, dim},
+             .mask = &problem.mask[first],
+             .row0 = static_cast<int32_t>(problem.row0),
+             .firstRow = static_cast<uint32_t>(first),
+             .firstToken = static_cast<uint32_t>(firstToken),
+             .window = static_cast<uint32_t>(problem.window)});
       table.rescale({.acc = {acc.data(), m, dim, dim}, .factor = factor.data()});
       table.matmul({.a = {probs.data(), m, r, r},
                     .w = {v.data(), 1, dim},

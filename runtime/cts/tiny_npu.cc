@@ -233,7 +233,7 @@ void Builder::attendBlocks(Body& b, const Params& params, const NpuPlace& q, con
       b.tasks.shave(t, TaskOp::kNpuSoftmax, "softmax",
                     {scores.in(t), seen, mask.row0.in(t), max.in(t), sum.in(t), factor.in(t), probs.in(t)},
                     {blob::doubleAttr(0.25), first, 0, kGroup, 0, isFirst ? 1U : 0U});
-      b.tasks.shave(t, TaskOp::kNpuClean, "clean_v", {rows[1].in(t), seen});
+      b.tasks.shave(t, TaskOp::kNpuClean, "clean_v", {rows[1].in(t), seen, mask.row0.in(t)}, {first, 0, 0});
       if (!isFirst) b.tasks.shave(t, TaskOp::kNpuRescale, "rescale", {acc.in(t), factor.in(t)});
       OperandRecord turned = rows[1].in(t);  // [d, r]
       std::swap(turned.dims[0], turned.dims[1]);

@@ -40,6 +40,13 @@ TEST_P(GoldenGreedyTest, Cpu) {
   checkSteps(*openSession(compile), 2 * bound.largest);  // both of two tokens may move
 }
 
+TEST_P(GoldenGreedyTest, Npu) {
+  const auto compile = smallCompile(GetParam().model, "npu");
+  const import::ModelSpec model = need(import::importModel(compile.modelPath));
+  const ModelBound bound = boundOfModel(model, answer.ids, {.planes = {}, .halfOperands = true});
+  checkSteps(*openSession(compile), 2 * bound.largest);
+}
+
 std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Models, GoldenGreedyTest, testing::ValuesIn(golden::floatModels()), nameOf);
 

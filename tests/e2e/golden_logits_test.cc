@@ -1,5 +1,5 @@
 // Compiled models against logits recorded by another program in fp32: to 2e-4 on the reference device, within the
-// bound of docs/arithmetic.md ("Bound of a whole model") on cpu.
+// bound of docs/arithmetic.md ("Bound of a whole model") on cpu and npu.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -40,6 +40,23 @@ TEST_P(GoldenLogitsTest, Cpu) {
   EXPECT_GE(rms, bound.rmsAtLeast);
   need(session->rewind(0));
   EXPECT_EQ(differenceInBits(stepLogits(*session, answer.ids), chunks), "");
+}
+
+TEST_P(GoldenLogitsTest, Npu) {
+  const auto compile = smallCompile(GetParam().model, "npu");
+  const import::ModelSpec model = need(import::importModel(compile.modelPath));
+  const ModelBound bound = boundOfModel(model, answer.ids, {.planes = {}, .halfOperands = true});
+  const auto session = openSession(compile);
+  for (const bool inChunks : {true, false}) {  // the bits differ: weights are expanded for chunks, codes are used in steps
+    const std::vector<float> logits = inChunks ? chunkLogits(*session, answer.ids) : stepLogits(*session, answer.ids);
+    const double rms = golden::rmsDifference(logits, answer.logits);
+    std::printf("largest difference %.4f, bound %.4f; rms %.5f, from %.5f to %.5f\n",
+                static_cast<double>(golden::largestDifference(logits, answer.logits)),
+                static_cast<double>(bound.largest), rms, bound.rmsAtLeast, bound.rms);
+    EXPECT_LE(golden::largestDifference(logits, answer.logits), bound.largest);
+    EXPECT_LE(rms, bound.rms);
+    need(session->rewind(0));
+  }
 }
 
 std::string nameOf(const testing::TestParamInfo<golden::RecordedModel>& info) { return info.param.name; }

@@ -102,7 +102,7 @@ TEST_P(LimitsTest, IdsOutsideTheVocabularyAreRefusedBeforeAnyWork) {
   EXPECT_EQ(differenceInBits(lastLogits(*session, someIds(20, kVocab)), expected), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, LimitsTest, testing::Values("cpu", "reference"),
+INSTANTIATE_TEST_SUITE_P(Targets, LimitsTest, testing::Values("cpu", "npu", "reference"),
                          [](const auto& info) { return info.param; });
 
 TEST(LimitsOfThreadsTest, MoreThreadsThanLanesAreRefusedWithBothNumbers) {

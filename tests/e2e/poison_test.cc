@@ -39,7 +39,7 @@ class PoisonTest : public testing::TestWithParam<golden::RecordedModel> {};
 
 TEST_P(PoisonTest, ChangesNothing) {
   using Case = std::pair<const char*, std::optional<DType>>;
-  for (const auto& [target, kvType] : {Case{"cpu", {}}, {"reference", {}}, {"cpu", DType::kI8}}) {
+  for (const auto& [target, kvType] : {Case{"cpu", {}}, {"npu", {}}, {"reference", {}}, {"cpu", DType::kI8}}) {
     auto compile = smallCompile(GetParam().model, target);
     compile.kvType = kvType;
     const std::vector<int32_t> ids = someIds(150, 512);
@@ -57,7 +57,7 @@ TEST_P(PoisonTest, ChangesNothing) {
 TEST(PoisonBehindWindowTest, ChangesNothing) {
   for (const char* file : {"gguf/mistral-window.gguf", "gguf/gemma3.gguf"}) {
     const import::ModelSpec spec = need(import::importModel(std::string("tests/data/") + file));
-    for (const char* target : {"cpu", "reference"}) {
+    for (const char* target : {"cpu", "npu", "reference"}) {
       const auto compile = smallCompile(file, target);
       const std::vector<int32_t> ids = someIds(150, 512);
       const auto clean = openSession(compile, {.ladders = {{16}, {}}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <random>
 
 #include "base/dtype.h"
@@ -20,6 +21,7 @@ class RandomRounding : public golden::Rounding {
   RandomRounding(const Roundings& roundings, uint32_t seed) : roundings_(roundings), random_(seed) {}
 
   void linearInput(golden::LinearInput input, DType weights, std::span<float> values, uint64_t columns) override {
+    if (roundings_.halfOperands) return addHalfNoise(values);
     if (!roundings_.planes || !dtypeInfo(weights)->isQuantized) return;  // float matrices read fp32
     const float codes = planesOf(input) == 2 ? 32512 : 127;
     for (size_t row = 0; row < values.size(); row += columns) {
@@ -35,16 +37,21 @@ class RandomRounding : public golden::Rounding {
       for (size_t row = 0; row < values.size(); row += headDim) addNoise(values.subspan(row, headDim), 127);
       return;
     }
-    for (float& value : values) {
-      int exponent = 0;
-      std::frexp(value, &exponent);                                      // value = 0.5..1 * 2^exponent
-      const float ulp = std::ldexp(1.0F, std::max(exponent - 11, -24));  // fp16 has 11 bits, the smallest step is 2^-24
-      value += ulp / 2 * uniform_(random_);
-    }
+    addHalfNoise(values);
   }
   bool keysWithoutBias() const override { return roundings_.kvType == DType::kI8; }
 
  private:
+  void addHalfNoise(std::span<float> values) {
+    const float factor = roundings_.halfOperands ? std::numbers::sqrt2_v<float> : 1;
+    for (float& value : values) {
+      int exponent = 0;
+      std::frexp(value, &exponent);                                      // value = 0.5..1 * 2^exponent
+      const float ulp = std::ldexp(1.0F, std::max(exponent - 11, -24));  // fp16 has 11 bits, the smallest step is 2^-24
+      value += factor * ulp / 2 * uniform_(random_);
+    }
+  }
+
   uint32_t planesOf(golden::LinearInput input) const {
     switch (input) {
       case golden::LinearInput::kAttention: return roundings_.planes->attentionInputs;

@@ -26,11 +26,13 @@ struct ModelBound {
 struct Roundings {
   std::optional<compiler::ActivationPlanes> planes;  ///< of inputs of quantized matrices; nullopt: they are fp32
   DType kvType = DType::kF16;                        ///< f16, i8 or f32
+  bool halfOperands = false;                         ///< npu: both operands of every product are f16
 };
 
 /// Runs `ids` through `model` with fp32 reference kernels, exactly and a few times with random errors: each input of a
 /// quantized matrix gets an error drawn evenly from the interval that its group of 32 allows with the planes, each key
-/// and value one of rounding to the type of the cache. The bounds are the largest differences seen, and the least
+/// and value one of rounding to the type of the cache; with halfOperands each input of a matrix, key and value one of
+/// rounding to f16, by the root of two larger, for the operand that it is multiplied with is rounded too. The bounds are the largest differences seen, and the least
 /// for rmsAtLeast, widened by the factors below and by kRecordedTolerance.
 ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids, const Roundings& roundings);
 

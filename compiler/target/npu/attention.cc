@@ -142,7 +142,8 @@ class AttentionTasks {
     const Tensor keys = cache.first.in(tile);
     const Tensor values = cache.second.in(tile);
     npu_.run("npu.matmul", "qk", {running.query.in(tile), keys, scores.in(tile)}, {npu_.integer(0)});
-    npu_.run("npu.clean", "v", {values, mask});
+    npu_.run("npu.clean", "v", {values, mask, row0_.in(tile)},
+             {npu_.integer(rows.first), npu_.integer(unit.tokens.first), npu_.integer(attention_.window)});
     const bool isFirst = rows.first == 0;
     npu_.run("npu.softmax", "softmax",
              {scores.in(tile), mask, row0_.in(tile), running.max.in(tile), running.sum.in(tile), running.factor.in(tile),

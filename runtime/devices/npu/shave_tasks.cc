@@ -161,7 +161,12 @@ void runFinish(const Task& task, const CallFrame& frame) {
 }
 
 void runClean(const Task& task, const CallFrame& frame) {
-  npu::clean({.v = matrix<uint16_t>(task, frame, 0), .mask = task.at<const uint8_t>(frame, 1)});
+  npu::clean({.v = matrix<uint16_t>(task, frame, 0),
+              .mask = task.at<const uint8_t>(frame, 1),
+              .row0 = *task.at<const int32_t>(frame, 2),
+              .firstRow = task.attrInt(0),
+              .firstToken = task.attrInt(1),
+              .window = task.attrInt(2)});
 }
 
 void runTopK(const Task& task, const CallFrame& frame) {

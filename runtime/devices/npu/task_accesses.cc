@@ -46,19 +46,6 @@ Access rowsWritten(const Task& task, const CallFrame& frame) {
           .bytes = std::min<uint64_t>(task.operand(0).dims[0], cache.dims[1] - row) * rowBytes};
 }
 
-/// How the op, with its attributes, treats operand `index`: read, written.
-std::pair<bool, bool> useOf(blob::TaskOp op, const Task& task, uint32_t index) {
-  const blob::NpuTaskRule& rule = *blob::npuTaskRule(op);
-  const blob::Access access = rule.operand(index, task.operandCount).access;
-  const bool isWritten = access != blob::Access::kRead;
-  bool isRead = access != blob::Access::kWrite;
-  if (!isWritten) return {isRead, isWritten};
-  constexpr uint32_t kIsFirst = 5;
-  if (op == blob::TaskOp::kNpuMatmul || op == blob::TaskOp::kNpuAccumulate) isRead = task.attrs[0] != 0;
-  if (op == blob::TaskOp::kNpuSoftmax && task.attrs[kIsFirst] != 0) isRead = false;
-  return {isRead, isWritten};
-}
-
 }  // namespace
 
 const std::byte* Access::run(uint64_t index) const {
@@ -90,7 +77,10 @@ void findAccesses(blob::TaskOp op, const Task& task, const CallFrame& frame, Tas
     if (operand.space == blob::Space::kWeights) continue;
     const bool isRowWrite = op == blob::TaskOp::kNpuKvWrite && i == 1;
     Access access = isRowWrite ? rowsWritten(task, frame) : accessOf(operand, task.at<const std::byte>(frame, i));
-    std::tie(access.isRead, access.isWritten) = useOf(op, task, i);
+    const blob::Access use =
+        blob::npuAccess(op, i, task.operandCount, {task.attrs, blob::npuTaskRule(op)->attrCount()});
+    access.isRead = use != blob::Access::kWrite;
+    access.isWritten = use != blob::Access::kRead;
     access.operand = i;
     if (access.bytes == 0) continue;
     const bool isMulticast = op == blob::TaskOp::kNpuCopy && i == 1 && task.attrs[0] != 0;
