@@ -27,7 +27,8 @@ TEST_F(CompileFailuresTest, BadOptionsAreNamed) {
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.toString();
     return status.message();
   };
-  EXPECT_THAT(refusal([](CompileOptions& o) { o.target = "gpu"; }), HasSubstr("'gpu', expected one of cpu, npu, reference"));
+  EXPECT_THAT(refusal([](CompileOptions& o) { o.target = "gpu"; }),
+              HasSubstr("'gpu', expected one of cpu, npu, reference"));
   EXPECT_THAT(refusal([](CompileOptions& o) { o.stopAfter = "link"; }), HasSubstr("schedule"));
   EXPECT_THAT(refusal([](CompileOptions& o) { o.outputPath.clear(); }), HasSubstr("-o"));
   EXPECT_THAT(refusal([](CompileOptions& o) { o.activationPlanes.head = 3; }), HasSubstr("3"));
