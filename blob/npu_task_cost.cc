@@ -77,4 +77,8 @@ uint64_t npuTaskMacs(TaskOp op, std::span<const OperandRecord> operands) {
   return uint64_t{operands[0].dims[0]} * operands[0].dims[1] * operands[1].dims[0];
 }
 
+uint64_t npuTaskElements(TaskOp op, std::span<const OperandRecord> operands) {
+  return npuTaskRule(op)->engine == machine::Engine::kShave ? elementsOf(workedOn(op, operands)) : 0;
+}
+
 }  // namespace firn::blob

@@ -18,4 +18,7 @@ machine::Work npuTaskWork(const machine::Machine& machine, TaskOp op, std::span<
 /// Multiply-adds of a task of the DPU; 0 for others.
 uint64_t npuTaskMacs(TaskOp op, std::span<const OperandRecord> operands);
 
+/// Elements that a kernel of SHAVE works through (docs/npu.md has the list); 0 for other tasks.
+uint64_t npuTaskElements(TaskOp op, std::span<const OperandRecord> operands);
+
 }  // namespace firn::blob

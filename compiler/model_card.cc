@@ -12,6 +12,17 @@ void addLinear(const import::LinearSpec& linear, std::vector<const import::Tenso
   if (linear.bias) tensors.push_back(&*linear.bias);
 }
 
+/// Multiply-adds of the linear layers for one token, the head aside: what a simulation sets times against.
+uint64_t linearMacs(const import::ModelSpec& spec) {
+  uint64_t macs = 0;
+  for (const import::LayerSpec& layer : spec.layers) {
+    for (const auto* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) {
+      macs += linear->weight.dims[0] * linear->weight.dims[1];
+    }
+  }
+  return macs;
+}
+
 /// What a host needs to turn keys of the cache: engine/rope_turn.h. One element for each run of layers with one rope.
 nlohmann::ordered_json ropes(const import::ModelSpec& spec) {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
@@ -60,6 +71,7 @@ std::string modelCard(const import::ModelSpec& spec, const Sizes& sizes, const C
   card["head_dim"] = spec.headDim;
   card["ffn"] = spec.ffn;
   card["vocab"] = spec.vocab;
+  card["linear_macs"] = linearMacs(spec);
   card["trained_context"] = spec.trainedContext;
   card["end_ids"] = spec.endIds;
   card["rope"] = ropes(spec);

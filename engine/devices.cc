@@ -1,6 +1,8 @@
 #include "engine/devices.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "base/concat.h"
 #include "blob/names.h"
@@ -88,6 +90,13 @@ void Devices::free(runtime::BufferId buffer) {
   }
   // A device that fails to free has been closed, and then it has freed everything.
   static_cast<void>(first().free(buffer));
+}
+
+std::vector<runtime::ProfileRow> Devices::profile() {
+  std::vector<runtime::ProfileRow> rows;
+  for (Loaded& loaded : loaded_) std::ranges::move(loaded.device->profile(), std::back_inserter(rows));
+  std::ranges::stable_sort(rows, std::greater(), &runtime::ProfileRow::nanoseconds);
+  return rows;
 }
 
 Devices::Loaded& Devices::loadedFor(blob::Target target) {

@@ -42,6 +42,9 @@ class Devices {
   /// does not have are left aside. Allocates nothing. Errors: those of bind, submit and wait.
   Status run(uint32_t entry, const runtime::Bindings& bindings);
 
+  /// What all devices ran since the last call, costliest first. The first call turns measuring on.
+  std::vector<runtime::ProfileRow> profile();
+
   /// The device of the blob's own target.
   runtime::Device& first() { return *loaded_.front().device; }
   runtime::ProgramId program() const { return loaded_.front().program; }

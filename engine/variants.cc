@@ -6,7 +6,7 @@
 
 #include "base/concat.h"
 #include "base/joined.h"
-#include "blob/task_op.h"
+#include "engine/weight_extents.h"
 
 namespace firn::engine {
 namespace {
@@ -32,13 +32,6 @@ std::vector<uint32_t> distinct(const std::vector<Variant>& variants, uint32_t Va
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
-}
-
-/// Tasks that name a whole table and read a row of it for each token.
-bool readsRowsOfATable(uint16_t op) {
-  using enum blob::TaskOp;
-  return op == static_cast<uint16_t>(kCpuEmbed) || op == static_cast<uint16_t>(kRefEmbed) ||
-         op == static_cast<uint16_t>(kCpuRope);
 }
 
 uint64_t weightBytesOf(const blob::Blob& blob, const blob::BodyRecord& body) {

@@ -32,6 +32,8 @@ void addTokenizeCommand(CLI::App& app, Action& action);
 void addBenchCommand(CLI::App& app, Action& action);
 void addEvalCommand(CLI::App& app, Action& action);
 void addCacheCommand(CLI::App& app, Action& action);
+void addProfileCommand(CLI::App& app, Action& action);
+void addSimulateCommand(CLI::App& app, Action& action);
 
 /// Says for program `name` that memory has run out, taking none; the exit code of it.
 int outOfMemory(const char* name);

@@ -28,6 +28,8 @@ int runFirn(int argc, char** argv) {
   firn::tools::addCompileCommand(app, action);
   firn::tools::addBenchCommand(app, action);
   firn::tools::addEvalCommand(app, action);
+  firn::tools::addProfileCommand(app, action);
+  firn::tools::addSimulateCommand(app, action);
   firn::tools::addTokenizeCommand(app, action);
   firn::tools::addInspectCommand(app, action);
   firn::tools::addCacheCommand(app, action);

@@ -139,17 +139,29 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     if (check) FIRN_RETURN_IF_ERROR(check(limits));
     return checkCacheFits(choice, limits);
   };
-  FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(choice.path, choice.compile, beforeCompile));
   options.device.clear();  // the blob was made for what was named
-  Result<OpenModel> open = openBlob(cached.path, options);
-  if (!open && !cached.compiled && isDamage(open.status())) {
+  OpenModel open;
+  const auto openIt = [&](const std::string& blobPath) -> Status {
+    FIRN_ASSIGN_OR_RETURN(open, openBlob(blobPath, options));
+    return Status::ok();
+  };
+  FIRN_ASSIGN_OR_RETURN(open.compiled, openCompiled(choice.path, choice.compile, openIt, beforeCompile));
+  return open;
+}
+
+Result<bool> openCompiled(const std::string& path, const CompileChoice& choice,
+                          const std::function<Status(const std::string& blobPath)>& open,
+                          const std::function<Status()>& check) {
+  FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(path, choice, check));
+  Status opened = open(cached.path);
+  if (!cached.compiled && isDamage(opened)) {
     std::error_code ignored;  // the compile replaces it in any case
     std::filesystem::remove(cached.path, ignored);
-    FIRN_ASSIGN_OR_RETURN(cached, cachedBlob(choice.path, choice.compile));
-    open = openBlob(cached.path, options);
+    FIRN_ASSIGN_OR_RETURN(cached, cachedBlob(path, choice));
+    opened = open(cached.path);
   }
-  if (open) open->compiled = cached.compiled;
-  return open;
+  if (!opened.isOk()) return opened;
+  return cached.compiled;
 }
 
 Result<std::vector<std::byte>> tokenizerImage(const std::string& path) {

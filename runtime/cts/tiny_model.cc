@@ -67,14 +67,16 @@ TinyTensor norm(Numbers& numbers) {
 }
 
 std::string card(const TinyWeights& weights, bool hasRope) {
-  if (!hasRope) return R"({"architecture": "tiny"})";
+  constexpr uint32_t kLayerMacs = kEmbed * (2 * kHeads + 2 * kKvHeads) * kHeadDim + 3 * kEmbed * kFfn;
+  const std::string start = R"({"architecture": "tiny", "linear_macs": )" + std::to_string(kLayers * kLayerMacs);
+  if (!hasRope) return start + "}";
   std::string frequencies;
   for (const float frequency : weights.ropeFreqs) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%s%.9g", frequencies.empty() ? "" : ", ", static_cast<double>(frequency));
     frequencies += text.data();
   }
-  return R"({"architecture": "tiny", "rope": [{"first_layer": 0, "layers": )" + std::to_string(kLayers) +
+  return start + R"(, "rope": [{"first_layer": 0, "layers": )" + std::to_string(kLayers) +
          R"(, "pairing": "interleaved", "dims": )" + std::to_string(kHeadDim) + R"(, "frequencies": [)" + frequencies +
          "]}]}";
 }
