@@ -319,7 +319,8 @@ void textIdent(std::string& out, const Blob& blob, const NpuBodies& npu) {
                 header.kvRows, " KV rows of ", dtypeName(header.kvType), "\n");
   const bool hasMachine = !npu.machineName().empty();
   if (hasMachine) out += concat("machine     ", npu.machineName(), "\n");
-  out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ", toHex(ident.weightsHash),
+  out += concat("hashes      content ", toHex(ident.contentHash), "\n            weights ",
+                blob.hasWeights() ? toHex(ident.weightsHash) : "none: they were left out (--weights none)",
                 "\n            model   ", toHex(ident.modelHash),
                 hasMachine ? concat("\n            machine ", toHex(ident.machineHash)) : "", "\n            compiler ",
                 toHex(ident.compilerId), "\n");

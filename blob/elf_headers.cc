@@ -67,7 +67,7 @@ Elf64_Shdr sectionHeader(const Frame& frame, SectionId id, uint32_t nameOffset) 
   const SectionRule& rule = kSectionRules[static_cast<uint32_t>(id)];
   const SectionPlace& place = frame.place(id);
   header.sh_name = nameOffset;
-  header.sh_type = rule.type;
+  header.sh_type = place.hasBytes ? rule.type : SHT_NOBITS;
   header.sh_flags = rule.flags;
   header.sh_offset = place.offset;
   header.sh_size = place.bytes;

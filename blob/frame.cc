@@ -116,7 +116,8 @@ Result<Frame> findSections(std::span<const std::byte> outside) {
           id < kSectionIds ? concat("section ", kSectionRules[id].name) : std::string("no section behind the weights");
       return corrupt(concat("section header ", i, ": is named ", quoted(name), ", expected ", expected));
     }
-    frame.sections[id] = {.offset = 0, .bytes = sections[i].sh_size, .present = true};
+    const bool isAbsent = id == static_cast<uint32_t>(SectionId::kWeights) && sections[i].sh_type == SHT_NOBITS;
+    frame.sections[id] = {.offset = 0, .bytes = sections[i].sh_size, .present = true, .hasBytes = !isAbsent};
   }
   while (id < kSectionIds && kSectionRules[id].isOptional) ++id;
   if (id != kSectionIds) return corrupt(concat("section ", kSectionRules[id].name, " is missing"));
@@ -167,7 +168,8 @@ Status checkSizes(const Frame& frame, uint64_t outsideBytes, uint64_t fileBytes)
   for (uint32_t i = 1; i < kSectionIds; ++i) {
     const SectionPlace& place = frame.sections[i];
     if (!place.present) continue;
-    const uint64_t limit = static_cast<SectionId>(i) == SectionId::kWeights ? fileBytes : outsideBytes;
+    const bool isWeights = static_cast<SectionId>(i) == SectionId::kWeights;
+    const uint64_t limit = !isWeights ? outsideBytes : place.hasBytes ? fileBytes : kMaxAbsentWeights;
     if (place.bytes > limit) {
       return corrupt(
           concat("section header ", kSectionRules[i].name, ": ", place.bytes, " bytes, but there are only ", limit));
@@ -177,6 +179,12 @@ Status checkSizes(const Frame& frame, uint64_t outsideBytes, uint64_t fileBytes)
     }
   }
   return Status::ok();
+}
+
+/// The bytes before the weights, if they are not too many.
+Result<uint64_t> checkOutsideBytes(uint64_t bytes) {
+  if (bytes <= kMaxOutsideBytes) return bytes;
+  return unsupported(concat("the part outside the weights has ", bytes, " bytes, the limit is ", kMaxOutsideBytes));
 }
 
 }  // namespace
@@ -237,15 +245,18 @@ void writeFrame(const Frame& frame, std::span<std::byte> outside) {
 Result<uint64_t> probeOutsideBytes(std::span<const std::byte> head, uint64_t fileBytes) {
   FIRN_ASSIGN_OR_RETURN(const std::vector<Elf64_Shdr> sections, readSectionHeaders(head));
   const Elf64_Shdr& weights = sections.back();
+  if (weights.sh_type == SHT_NOBITS && weights.sh_offset != fileBytes) {
+    return corrupt(
+        concat("the weights are left out (their section has no bits), so the file ends where they would "
+               "begin, at ",
+               weights.sh_offset, ", but it has ", fileBytes, " bytes"));
+  }
+  if (weights.sh_type == SHT_NOBITS) return checkOutsideBytes(weights.sh_offset);
   if (!liesIn(weights, fileBytes) || weights.sh_offset + weights.sh_size != fileBytes) {
     return corrupt(concat("the file has ", fileBytes, " bytes, but its last section has ", weights.sh_size,
                           " bytes at ", weights.sh_offset, ": the file is truncated or longer than it was"));
   }
-  if (weights.sh_offset > kMaxOutsideBytes) {
-    return unsupported(
-        concat("the part outside the weights has ", weights.sh_offset, " bytes, the limit is ", kMaxOutsideBytes));
-  }
-  return weights.sh_offset;
+  return checkOutsideBytes(weights.sh_offset);
 }
 
 Result<Ident> readIdent(std::span<const std::byte> outside) {
@@ -274,8 +285,8 @@ Result<Frame> readFrame(std::span<const std::byte> outside, uint64_t fileBytes) 
   placeSections(placed);
   FIRN_RETURN_IF_ERROR(checkHeaders(outside, placed));
   const SectionPlace& weights = placed.place(SectionId::kWeights);
-  if (weights.offset != outside.size() || weights.offset + weights.bytes != fileBytes) {
-    return corrupt(concat("the file has ", fileBytes, " bytes, its sections end at ", weights.offset + weights.bytes));
+  if (weights.offset != outside.size() || placed.fileBytes() != fileBytes) {
+    return corrupt(concat("the file has ", fileBytes, " bytes, its sections end at ", placed.fileBytes()));
   }
   const auto note = noteHeader();
   if (std::memcmp(outside.data() + placed.place(SectionId::kNote).offset, note.data(), note.size()) != 0) {

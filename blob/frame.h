@@ -37,6 +37,7 @@ struct SectionPlace {
   uint64_t offset = 0;
   uint64_t bytes = 0;
   bool present = false;
+  bool hasBytes = true;  ///< false: weights that were left out, of `bytes` bytes, none of which is in the file
 };
 
 /// Where everything lies.
@@ -47,12 +48,19 @@ struct Frame {
   SectionPlace& place(SectionId id) { return sections[static_cast<uint32_t>(id)]; }
   /// Bytes of the file before the weights.
   uint64_t outsideBytes() const { return place(SectionId::kWeights).offset; }
+  /// Bytes of the whole file.
+  uint64_t fileBytes() const {
+    return outsideBytes() + (place(SectionId::kWeights).hasBytes ? place(SectionId::kWeights).bytes : 0);
+  }
 };
 
 /// The bytes of a section of `outside` that is not the weights; empty for one that is absent.
 std::span<const std::byte> sectionBytes(std::span<const std::byte> outside, const Frame& frame, SectionId id);
 /// The same as text.
 std::string_view sectionText(std::span<const std::byte> outside, const Frame& frame, SectionId id);
+
+/// Weights that are left out may have this many bytes at most; others have no more than the file.
+inline constexpr uint64_t kMaxAbsentWeights = 1ULL << 48;
 
 /// The part outside the weights may have this many bytes at most: what a reader copies before it can check the hash.
 inline constexpr uint64_t kMaxOutsideBytes = 512ULL << 20;

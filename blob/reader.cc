@@ -65,6 +65,11 @@ Result<Blob> Blob::fromMemory(std::span<const std::byte> file) {
 }
 
 Status Blob::verifyWeights() const {
+  if (!hasWeights()) {
+    return unsupported(concat(printablePath(path_),
+                              ": the blob was compiled without its weights, so there are none to "
+                              "check; compile the model without --weights none"));
+  }
   const Hash128 hash = hash128(weights_);
   if (hash == ident_.weightsHash) return Status::ok();
   return corrupt(concat(printablePath(path_), ": the weights have hash ", toHex(hash), ", the note says ",

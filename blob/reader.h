@@ -101,15 +101,19 @@ class Blob {
   std::string_view chatTemplate() const { return sectionText(outside_.bytes(), frame_, SectionId::kTemplate); }
   /// The machine file of a program for the npu, as JSON; empty when no entry is for one.
   std::string_view machine() const { return sectionText(outside_.bytes(), frame_, SectionId::kMachine); }
-  /// The weight section, at least 64-byte aligned; the hash of its bytes is checked by verifyWeights() only.
+  /// False for a blob that was written without its weights: it can be looked at and simulated, and computes nothing.
+  bool hasWeights() const { return frame_.place(SectionId::kWeights).hasBytes; }
+  /// The weight section, at least 64-byte aligned; the hash of its bytes is checked by verifyWeights() only. Empty when
+  /// the weights were left out.
   std::span<const std::byte> weights() const { return weights_; }
-  /// corrupt, with both hashes, when the weights are not those of the note. Reads all of them.
+  /// corrupt, with both hashes, when the weights are not those of the note. Reads all of them. unsupported when they
+  /// were left out.
   Status verifyWeights() const;
 
   /// Where each section lies in the file.
   const Frame& frame() const { return frame_; }
   /// Bytes of the file, weights included.
-  uint64_t fileBytes() const { return frame_.outsideBytes() + weights_.size(); }
+  uint64_t fileBytes() const { return frame_.fileBytes(); }
 
  private:
   Blob() = default;

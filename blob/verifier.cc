@@ -97,6 +97,10 @@ Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64
                           toHex(verified.ident.contentHash), ": the file is damaged, compile the model again"));
   }
   FIRN_RETURN_IF_ERROR(checkIdent(verified.ident));
+  if (!verified.frame.place(SectionId::kWeights).hasBytes && verified.ident.weightsHash != Hash128{}) {
+    return corrupt(concat("note: weightsHash is ", toHex(verified.ident.weightsHash),
+                          ", expected zeros: the weights are left out"));
+  }
   FIRN_RETURN_IF_ERROR(checkTexts(outside, verified.frame));
   FIRN_ASSIGN_OR_RETURN(verified.program, viewProgram(sectionBytes(outside, verified.frame, SectionId::kProgram)));
   const ProgramSurroundings around = {verified.frame.place(SectionId::kWeights).bytes,

@@ -85,7 +85,8 @@ struct Writer::State {
   Hasher128 weightsHasher;
   uint64_t weightsWritten = 0;
 
-  uint64_t weightsBytes() const { return frame.place(SectionId::kWeights).bytes; }
+  /// That the file holds.
+  uint64_t weightsBytes() const { return frame.fileBytes() - frame.outsideBytes(); }
 
   void put(SectionId id, std::span<const std::byte> bytes) {
     std::ranges::copy(bytes, outside.bytes().begin() + static_cast<ptrdiff_t>(frame.place(id).offset));
@@ -93,7 +94,7 @@ struct Writer::State {
 
   /// Puts the note with both hashes into `outside`.
   void sealIdent() {
-    ident.weightsHash = weightsHasher.digest();
+    ident.weightsHash = frame.place(SectionId::kWeights).hasBytes ? weightsHasher.digest() : Hash128{};
     ident.contentHash = {};
     const auto at = outside.bytes().subspan(frame.place(SectionId::kNote).offset + kNoteDescriptorOffset);
     std::memcpy(at.data(), &ident, sizeof(ident));
@@ -122,6 +123,7 @@ Result<Writer> Writer::create(const std::string& path, const Contents& contents)
   set(SectionId::kTemplate, contents.chatTemplate.size(), !contents.chatTemplate.empty());
   set(SectionId::kMachine, contents.machine.size(), !contents.machine.empty());
   set(SectionId::kWeights, contents.program.header.weightsBytes, true);
+  frame.place(SectionId::kWeights).hasBytes = contents.hasWeights;
   placeSections(frame);
   state->ident = identOf(contents);
   // Before the symbols are made, since they follow the records.
@@ -187,8 +189,7 @@ Status Writer::finish() {
         concat("weights: ", state.weightsWritten, " bytes written, the program has ", state.weightsBytes()));
   }
   state.sealIdent();
-  const uint64_t fileBytes = state.frame.outsideBytes() + state.weightsBytes();
-  if (const auto verified = verifyOutside(state.outside.bytes(), fileBytes); !verified.isOk()) {
+  if (const auto verified = verifyOutside(state.outside.bytes(), state.frame.fileBytes()); !verified.isOk()) {
     return internalError(concat("the blob breaks its own format: ", verified.status().message()));
   }
   FIRN_RETURN_IF_ERROR(state.file.writeAt(0, state.outside.bytes()));

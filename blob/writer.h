@@ -24,11 +24,12 @@ struct Contents {
   std::string chatTemplate;              ///< empty: no section
   std::string machine;                   ///< machine file, JSON, where an entry is for the npu; else empty
   Program program;                       ///< header.weightsBytes says how many weight bytes follow
+  bool hasWeights = true;                ///< false: none follow, the file only says how many there would be
 };
 
-/// A blob on its way to `path`: create, then exactly program.header.weightsBytes bytes of weights in order, then
-/// finish. Same calls, same bytes. Memory: the part outside the weights. The file appears under its name, complete and
-/// verified, in finish(), or not at all. One thread.
+/// A blob on its way to `path`: create, then exactly program.header.weightsBytes bytes of weights in order (none
+/// without Contents::hasWeights), then finish. Same calls, same bytes. Memory: the part outside the weights. The file
+/// appears under its name, complete and verified, in finish(), or not at all. One thread.
 class Writer {
  public:
   /// Refuses a program that breaks a rule of verifier.h (internal: it is the caller's bug), with the record at fault,

@@ -161,7 +161,7 @@ class Compilation {
       return found == tensors.end() ? nullptr : found->second;
     };
     auto progress = [&](uint64_t done, uint64_t total) { return announce("blob", done, total).isOk(); };
-    FIRN_RETURN_IF_ERROR(blob_emit::emitWeights(*module_, find, progress, writer));
+    if (options_.hasWeights) FIRN_RETURN_IF_ERROR(blob_emit::emitWeights(*module_, find, progress, writer));
     FIRN_RETURN_IF_ERROR(announce("blob", written.weightsBytes, written.weightsBytes));
     FIRN_RETURN_IF_ERROR(checkSources(spec_));
     return writer.finish();
@@ -196,8 +196,7 @@ class Compilation {
     if (phase == "lower") {
       const ActivationPlanes& planes = options_.activationPlanes;
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
-                                      planes.attentionInputs, planes.head, planes.others, options_.kvType,
-                                      machine_});
+                                      planes.attentionInputs, planes.head, planes.others, options_.kvType, machine_});
     }
     if (phase == "schedule") return passes::createSchedulePass();
     return nullptr;
@@ -251,6 +250,7 @@ class Compilation {
     contents.tokenizer = spec_.tokenizerImage;
     contents.chatTemplate = spec_.chatTemplate;
     contents.program = std::move(program);
+    contents.hasWeights = options_.hasWeights;
     return contents;
   }
 

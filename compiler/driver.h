@@ -48,6 +48,7 @@ struct CompileOptions {
   std::vector<uint32_t> batches;
   std::string machine;          ///< of target npu: the name of a machine that firn knows, or a path; empty: the default
   std::optional<DType> kvType;  ///< of the KV cache (blob/kv_part.h); nullopt: the target's own, f16 on cpu
+  bool hasWeights = true;       ///< false: they are neither read nor written, and the blob can only be simulated
   uint32_t lanes = 0;  ///< 1..kMaxLanes; 0: the CPUs this process may use. A target may have a number of its own.
   ActivationPlanes activationPlanes;
   std::string stopAfter;                      ///< one of kPhases; empty: the last

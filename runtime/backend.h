@@ -33,6 +33,8 @@ class Backend {
   virtual DeviceInfo info() const = 0;
   /// How tasks become code; nullptr: this device runs none.
   virtual const TaskTable* taskTable() const = 0;
+  /// Whether a run reads weights: a blob without them is refused then.
+  virtual bool readsWeights() const { return taskTable() != nullptr; }
   /// The executor for a program of this blob. version_mismatch: wrong target, lanes or arithmetic, both named;
   /// invalid_argument: threads that the program cannot use.
   virtual Result<std::unique_ptr<Executor>> admit(const blob::Blob& blob, const LoadOptions& options) = 0;

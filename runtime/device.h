@@ -68,7 +68,8 @@ class Device {
   virtual Result<std::span<std::byte>> map(BufferId buffer) = 0;
 
   /// Makes a program of a verified blob, which must stay alive and mapped until unload: of those of its entries that
-  /// are for the device's target. Checks lanes and every task; takes the scratch. Weights are not touched.
+  /// are for the device's target. Checks lanes and every task; takes the scratch. Weights are not touched; unsupported
+  /// when the blob was made without and a run would read them.
   virtual Result<ProgramId> load(const blob::Blob& blob, const LoadOptions& options) = 0;
   virtual Status unload(ProgramId program) = 0;
 
@@ -95,7 +96,7 @@ class Device {
 /// How a device is opened; the defaults are what a user wants.
 struct DeviceOptions {
   std::string instructionSet = {};  ///< "avx512", "avx2" or "portable" (cpu, npu); empty: the best of this machine
-  bool pinThreads = true;      ///< tie worker threads to CPUs where the process may use enough of them
+  bool pinThreads = true;           ///< tie worker threads to CPUs where the process may use enough of them
   SimulationMode simulation = SimulationMode::kFunctional;  ///< npu; others compute in real time
   SimulatedTime* simulated = nullptr;  ///< npu: where each run adds its time, until the device is gone; null: nowhere
 };

@@ -170,7 +170,9 @@ void LoadedProgram::resolveCalls(Entry& entry) {
       bases[kWeightsBase] = weights;
       bases[kCmxBase] = cmx_.bytes().data();
       for (size_t i = 0; i < args.size(); ++i) {
-        if (params[i].space == blob::Space::kWeights) bases[kFirstParamBase + i] = weights + args[i];
+        // Without weights nothing reads them, and a null pointer takes no offset.
+        const bool isWeight = params[i].space == blob::Space::kWeights && blob_->hasWeights();
+        if (isWeight) bases[kFirstParamBase + i] = weights + args[i];
       }
     }
   }

@@ -79,6 +79,12 @@ std::unique_ptr<TaskClock> StaticDevice::makeClock(const Loaded& loaded) {
 
 Result<ProgramId> StaticDevice::load(const blob::Blob& blob, const LoadOptions& options) {
   FIRN_RETURN_IF_ERROR(checkIdle("load"));
+  if (!blob.hasWeights() && backend_->readsWeights()) {
+    return unsupported(blob.path() + ": the blob was compiled without its weights (--weights none), so device " +
+                       info_.name +
+                       " cannot run it; firn simulate can tell its times, and a compile without that "
+                       "option makes a blob that runs");
+  }
   Loaded loaded;
   try {
     FIRN_ASSIGN_OR_RETURN(loaded.executor, backend_->admit(blob, options));

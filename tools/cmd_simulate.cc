@@ -88,6 +88,7 @@ CompileChoice compileFor(const SimulateOptions& options, std::span<const Length>
   const uint32_t response = options.contexts.empty() ? defaults.minResponseTokens : 1;
   choice.minResponseLen = std::max(response, rows - std::min(rows, choice.maxPromptLen));
   choice.contexts = options.contexts;
+  choice.hasWeights = false;
   return choice;
 }
 

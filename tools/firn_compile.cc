@@ -52,6 +52,11 @@ void describe(CLI::App& app, Request& request) {
   app.add_option("--place", options.places, firn::tools::kPlaceHelp);
   app.add_option("--machine", options.machine, firn::tools::machineHelp());
   app.add_option_function<std::string>(
+         "--weights", [&options](const std::string& where) { options.hasWeights = where != "none"; },
+         "Where the weights go: blob, or none: they are not read, and the blob can only be inspected and simulated "
+         "(default: blob)")
+      ->check(CLI::IsMember({"blob", "none"}));
+  app.add_option_function<std::string>(
          "--kv-type", [&options](const std::string& name) { options.kvType = firn::blob::kvTypeFromName(name); },
          "Element type of the KV cache: " + firn::blob::kvTypeNames() +
              " (default: f16, with the reference device f32)")
@@ -114,16 +119,16 @@ firn::Status printSummary(const Request& request, const CompileReport& report) {
   constexpr double kMegabyte = 1e6;
   FIRN_ASSIGN_OR_RETURN(const firn::blob::Blob blob, firn::blob::Blob::open(request.options.outputPath));
   const BlobReport& written = *report.written;
-  std::fprintf(stderr,
-               "%s: %.1f MB (weights %.1f MB), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
-               "a run takes %.1f MB for the cache (%s) and %.1f MB of scratch\n",
-               firn::printablePath(request.options.outputPath).c_str(),
-               static_cast<double>(written.blobBytes) / kMegabyte,
-               static_cast<double>(written.weightsBytes) / kMegabyte, static_cast<unsigned long long>(written.entries),
-               static_cast<unsigned long long>(written.bodies), report.maxPromptTokens, report.minResponseTokens,
-               report.lanes, report.lanes == 1 ? "" : "s", static_cast<double>(written.kvBytes) / kMegabyte,
-               std::string(firn::dtypeInfo(written.kvType)->name).c_str(),
-               static_cast<double>(scratchBytes(written, blob)) / kMegabyte);
+  std::fprintf(
+      stderr,
+      "%s: %.1f MB (weights %.1f MB%s), %llu entries, %llu bodies, prompt %u + response %u tokens, %u lane%s; "
+      "a run takes %.1f MB for the cache (%s) and %.1f MB of scratch\n",
+      firn::printablePath(request.options.outputPath).c_str(), static_cast<double>(written.blobBytes) / kMegabyte,
+      static_cast<double>(written.weightsBytes) / kMegabyte, blob.hasWeights() ? "" : ", left out",
+      static_cast<unsigned long long>(written.entries), static_cast<unsigned long long>(written.bodies),
+      report.maxPromptTokens, report.minResponseTokens, report.lanes, report.lanes == 1 ? "" : "s",
+      static_cast<double>(written.kvBytes) / kMegabyte, std::string(firn::dtypeInfo(written.kvType)->name).c_str(),
+      static_cast<double>(scratchBytes(written, blob)) / kMegabyte);
   return firn::Status::ok();
 }
 

@@ -19,9 +19,9 @@
 #include "base/hash.h"
 #include "base/joined.h"
 #include "compiler/compiler_id.h"
-#include "compiler/target/npu/machine_files.h"
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/import.h"
+#include "compiler/target/npu/machine_files.h"
 #include "tools/child_process.h"
 #include "tools/output_file.h"
 
@@ -74,6 +74,7 @@ Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& 
                                 joined(choice.contexts, ","),
                                 joined(choice.batches, ","),
                                 lanesOf(choice),
+                                choice.hasWeights,
                                 compiler::compilerId()};
   const std::string text = parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return toHex(hash128(std::as_bytes(std::span(text))));
@@ -88,6 +89,7 @@ std::vector<std::string> compileArguments(const std::string& modelPath, const st
     arguments.emplace_back(option);
     arguments.push_back(value);
   };
+  if (!choice.hasWeights) add("--weights", "none");
   add("--prefill-device", choice.prefillDevice);
   add("--decode-device", choice.decodeDevice);
   add("--place", choice.place);

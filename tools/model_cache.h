@@ -28,7 +28,8 @@ struct CompileChoice {
   std::vector<uint32_t> prefillChunks;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> batches;
-  uint32_t threads = 0;  ///< lanes; 0: the CPUs of this process
+  uint32_t threads = 0;    ///< lanes; 0: the CPUs of this process
+  bool hasWeights = true;  ///< false: the blob can only be simulated
 };
 
 /// Where the blob of a model is, and whether it had to be made.

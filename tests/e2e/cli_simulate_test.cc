@@ -143,5 +143,16 @@ TEST_F(CliSimulateTest, BlobsAreSimulatedWithinTheirLimits) {
   expectRefused(simulate({}), 1, {"device cpu", "--device npu"});
 }
 
+// 384 bytes of cache a row: 180,000 rows are more than 64 MiB.
+TEST_F(CliSimulateTest, AModelThatIsTooLargeForTheMachineIsRefused) {
+  const std::string machine = machineFile([](ordered_json& m) { m["ddr"]["bytes"] = 64 << 20; });
+  const std::string blob = folder.file("model.firn");
+  const ProgramResult compiled =
+      folder.run("firn", {"compile", kModel, "-o", blob, "--device", "npu", "--machine", machine, "--weights", "none",
+                          "--max-prompt-len", "180000", "--prefill-chunks", "16", "--contexts", "180000", "--quiet"});
+  ASSERT_EQ(compiled.exitCode, 0) << compiled.err;
+  expectRefused(folder.run("firn", {"simulate", blob}), 1, {"69 MB for a cache", "67 MB", "ddr.bytes"});
+}
+
 }  // namespace
 }  // namespace firn::e2e

@@ -120,8 +120,10 @@ class Picture {
     out_ += "</g>\n";
     for (uint32_t queue = 0; queue < queues; ++queue)
       nameRow(machine::queueName(machine_, queue), "", kTop + queue * kRow + 12);
+    const auto [low, high] = usedRange();
     for (uint32_t tile = 0; tile < machine_.tiles; ++tile) {
-      nameRow(concat("cmx ", tile), concat(kibibytes(usedBytes(tile)), " KiB"), cmxTop + tile * (kTile + 4) + 14);
+      nameRow(concat("cmx ", tile), concat("of ", (high - low + 1023) / 1024, " KiB"),
+              cmxTop + tile * (kTile + 4) + 14);
     }
     return std::move(out_) + "</svg>\n";
   }
@@ -164,9 +166,13 @@ class Picture {
         concat(blob_.string(record.name), " (", blob::taskOpName(static_cast<blob::TaskOp>(record.op)), ")"));
   }
 
-  void drawRect(double left, double top, double width, double height, const char* colour, const std::string& about) {
-    out_ += format("<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"><title>", left, top, width,
-                   height, colour);
+  struct Area {
+    double left = 0, top = 0, width = 0, height = 0;
+  };
+
+  void drawRect(const Area& area, const char* colour, const std::string& about) {
+    out_ += format("<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"><title>", area.left,
+                   area.top, area.width, area.height, colour);
     out_ += about + "</title></rect>\n";
   }
 
@@ -206,7 +212,7 @@ class Picture {
       if (run.tasks == 0) return;
       const std::string name =
           run.tasks == 1 ? nameOf(run.first) : concat(run.tasks, " tasks from ", nameOf(run.first));
-      drawRect(x(run.begin), top + 2, std::max(x(run.end) - x(run.begin), 0.3), kRow - 4, kKinds[run.kind].colour,
+      drawRect({x(run.begin), top + 2, std::max(x(run.end) - x(run.begin), 0.3), kRow - 4}, kKinds[run.kind].colour,
                name + ", " + times(run.begin, run.end));
       run = {};
     };
@@ -225,15 +231,14 @@ class Picture {
     draw();
   }
 
-  static uint64_t kibibytes(uint64_t bytes) { return (bytes + 1023) / 1024; }
-
-  /// Where the highest byte that is used in a tile ends.
-  uint64_t usedBytes(uint32_t tile) const {
-    uint64_t most = 0;
+  /// The bytes between the lowest and the highest that a tile uses, of all of them the outermost.
+  std::pair<uint64_t, uint64_t> usedRange() const {
+    std::pair<uint64_t, uint64_t> range = {machine_.cmxBytes, 0};
     for (const Use& use : uses_) {
-      if (use.use.tile == tile) most = std::max(most, use.use.first + use.use.bytes);
+      range.first = std::min(range.first, use.use.first);
+      range.second = std::max(range.second, use.use.first + use.use.bytes);
     }
-    return most;
+    return range.first < range.second ? range : std::pair<uint64_t, uint64_t>{0, machine_.cmxBytes};
   }
 
   void nameRow(const std::string& name, const std::string& below, double y) {
@@ -242,20 +247,20 @@ class Picture {
     out_ += "\n";
   }
 
-  /// Addresses grow upwards, and the fullest tile fills its row.
+  /// Addresses grow upwards; a row shows what any tile uses.
   void drawTile(uint32_t tile, double top) {
     out_ += format("<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" fill=\"none\" stroke=\"#bbb\"/>\n",
                    kLeft, top, kWidth, kTile);
-    uint64_t most = 1;
-    for (uint32_t other = 0; other < machine_.tiles; ++other) most = std::max(most, usedBytes(other));
-    const double perByte = kTile / static_cast<double>(most);
+    const auto [low, high] = usedRange();
+    const double perByte = kTile / static_cast<double>(high - low);
     for (const Use& use : uses_) {
       if (use.use.tile != tile) continue;
       const double width = x(use.use.end) - x(use.use.begin);
       const double height = static_cast<double>(use.use.bytes) * perByte;
       if (width < kLeast && height < kLeast) continue;
-      drawRect(x(use.use.begin), top + kTile - static_cast<double>(use.use.first) * perByte - height,
-               std::max(width, 0.3), std::max(height, 0.3), kKinds[kindOf(use.task)].colour,
+      drawRect({x(use.use.begin), top + kTile - static_cast<double>(use.use.first - low) * perByte - height,
+                std::max(width, 0.3), std::max(height, 0.3)},
+               kKinds[kindOf(use.task)].colour,
                concat(nameOf(use.task), ", ", use.use.bytes, " bytes at ", use.use.first, ", ") +
                    times(use.use.begin, use.use.end));
     }

@@ -123,6 +123,7 @@ class NpuBackend final : public Backend {
   }
 
   const TaskTable* taskTable() const override { return &table_; }
+  bool readsWeights() const override { return mode_ != SimulationMode::kTiming; }
 
   Result<std::unique_ptr<Executor>> admit(const blob::Blob& blob, const LoadOptions& options) override {
     FIRN_RETURN_IF_ERROR(checkTarget(blob, blob::Target::kNpu, "npu"));
