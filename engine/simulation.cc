@@ -63,7 +63,7 @@ Result<Simulator> Simulator::create(const blob::Blob& blob) {
   Simulator simulator(blob);
   const std::vector<blob::Target> targets = blob.targets();
   if (std::ranges::find(targets, blob::Target::kNpu) == targets.end()) {
-    return unsupported(concat(blob.path(), ": the blob is for device ", blob::targetNames(targets),
+    return unsupported(concat("the blob is for device ", blob::targetNames(targets),
                               ", which runs in real time; only one for npu can be simulated: compile the model with "
                               "--device npu"));
   }
@@ -79,17 +79,17 @@ Status Simulator::readModel() {
   const blob::ProgramHeader& header = blob_->header();
   const uint64_t cacheAndScratch = header.kvBytes + header.scratchBytes;
   if (header.weightsBytes > machine_.ddrBytes || cacheAndScratch > machine_.ddrBytes - header.weightsBytes) {
-    return resourceExhausted(concat(
-        blob_->path(), ": the model takes ", megabytes(header.weightsBytes), " for weights, ",
-        megabytes(header.kvBytes), " for a cache of ", header.kvRows, " rows and ", megabytes(header.scratchBytes),
-        " of scratch, machine ", machine_.name, " has ", megabytes(machine_.ddrBytes),
-        " (ddr.bytes); take a smaller model, a shorter context, or a machine with more memory"));
+    return resourceExhausted(
+        concat("the model takes ", megabytes(header.weightsBytes), " for weights, ", megabytes(header.kvBytes),
+               " for a cache of ", header.kvRows, " rows and ", megabytes(header.scratchBytes), " of scratch, machine ",
+               machine_.name, " has ", megabytes(machine_.ddrBytes),
+               " (ddr.bytes); take a smaller model, a shorter context, or a machine with more memory"));
   }
   const std::optional<uint64_t> macs = linearMacsOf(blob_->card());
   if (!macs) {
-    return unsupported(concat(blob_->path(),
-                              ": the model card has no number linear_macs, the multiply-adds of the "
-                              "layers for one token; compile the model again"));
+    return unsupported(
+        concat("the model card has no number linear_macs, the multiply-adds of the "
+               "layers for one token; compile the model again"));
   }
   linearMacs_ = *macs;
   headMacs_ = uint64_t{header.embed} * header.vocab;
@@ -109,12 +109,11 @@ Status Simulator::checkFits(uint32_t promptTokens, uint32_t decodeTokens) const 
   const blob::ProgramHeader& header = blob_->header();
   if (promptTokens == 0) return invalidArgument("a simulation needs a prompt of at least one token");
   if (promptTokens > header.maxPromptTokens) {
-    return outOfRange(concat(blob_->path(), ": a prompt of ", promptTokens, " tokens, the blob takes at most ",
-                             header.maxPromptTokens, "; compile the model with a larger --max-prompt-len"));
+    return outOfRange(concat("a prompt of ", promptTokens, " tokens, the blob takes at most ", header.maxPromptTokens,
+                             "; compile the model with a larger --max-prompt-len"));
   }
   if (decodeTokens > header.kvRows - promptTokens) {
-    return outOfRange(concat(blob_->path(), ": ", promptTokens, " tokens and ", decodeTokens,
-                             " steps, the blob's cache has ", header.kvRows,
+    return outOfRange(concat(promptTokens, " tokens and ", decodeTokens, " steps, the blob's cache has ", header.kvRows,
                              " rows; compile the model with a larger --min-response-len"));
   }
   return Status::ok();
@@ -145,10 +144,9 @@ Status Simulator::runEntry(uint32_t entry, SimulatedStage& stage) {
   for (const blob::EntryRecord& part : blob_->entries().subspan(entry, blob_->entries()[entry].parts)) {
     if (part.target != blob::Target::kNpu) {
       const std::string_view reason = blob_->string(part.reason);
-      return unsupported(concat(blob_->path(), ": entry ", blob_->string(part.name), " runs on ",
-                                blob::targetName(part.target), ", which has no simulated time",
-                                reason.empty() ? "" : " (", reason, reason.empty() ? "" : ")",
-                                "; compile the whole model for npu"));
+      return unsupported(concat("entry ", blob_->string(part.name), " runs on ", blob::targetName(part.target),
+                                ", which has no simulated time", reason.empty() ? "" : " (", reason,
+                                reason.empty() ? "" : ")", "; compile the whole model for npu"));
     }
     for (const blob::CallRecord& call : blob_->callsOf(part)) {
       FIRN_RETURN_IF_ERROR(needBody(call.body));

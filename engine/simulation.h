@@ -44,8 +44,9 @@ struct Simulation {
 /// Of one blob. Keeps what it has found of bodies, so many lengths cost little more than one. One thread.
 class Simulator {
  public:
-  /// `blob` must outlive it. unsupported, naming the entry: a blob with parts for another target, or whose card does
-  /// not tell what its layers multiply; resource_exhausted: weights, cache and scratch are more than the machine's DDR.
+  /// `blob` must outlive it; messages do not name it. unsupported, naming the entry: a blob with parts for another
+  /// target, or whose card does not tell what its layers multiply; resource_exhausted: weights, cache and scratch are
+  /// more than the machine's DDR.
   static Result<Simulator> create(const blob::Blob& blob);
 
   const machine::Machine& machine() const { return machine_; }

@@ -9,6 +9,7 @@
 
 #include "base/align.h"
 #include "base/concat.h"
+#include "base/quote.h"
 #include "compiler/ladders.h"
 #include "compiler/target/npu/machine_files.h"
 #include "engine/simulation.h"
@@ -135,14 +136,18 @@ Result<Subject> openSubject(const SimulateOptions& options) {
 
 Status simulate(const SimulateOptions& options) {
   FIRN_ASSIGN_OR_RETURN(Subject opened, openSubject(options));
-  FIRN_ASSIGN_OR_RETURN(engine::Simulator simulator, engine::Simulator::create(*opened.blob));
+  Result<engine::Simulator> made = engine::Simulator::create(*opened.blob);
+  if (!made) return made.status().withPlace(printablePath(options.model));
+  engine::Simulator& simulator = *made;
   std::vector<SimulatedLength> results;
   Clock::time_point start = opened.start;
   for (const Length& length : opened.lengths) {
     if (interrupted().load()) return cancelled("the simulation was interrupted");
     SimulatedLength& result = results.emplace_back();
     result.context = length.context;
-    FIRN_ASSIGN_OR_RETURN(result.simulation, simulator.run(length.promptTokens, length.decodeTokens));
+    Result<engine::Simulation> simulation = simulator.run(length.promptTokens, length.decodeTokens);
+    if (!simulation) return simulation.status().withPlace(printablePath(options.model));
+    result.simulation = *std::move(simulation);
     const Clock::time_point end = Clock::now();
     result.hostSeconds = std::chrono::duration<double>(end - start).count();
     start = end;
