@@ -20,7 +20,7 @@ inline constexpr const char* kCardSection = ".firn.card";            ///< JSON: 
 inline constexpr const char* kTokenizerSection = ".firn.tokenizer";  ///< blob/tokenizer_image.h; may be absent
 inline constexpr const char* kTemplateSection = ".firn.template";    ///< chat template text; may be absent
 inline constexpr const char* kProgramSection = ".firn.program";      ///< ProgramHeader and its tables
-inline constexpr const char* kMachineSection = ".firn.machine";      ///< JSON: machine file of the npu target; else absent
+inline constexpr const char* kMachineSection = ".firn.machine";  ///< JSON: machine file of the npu target; else absent
 inline constexpr const char* kWeightsSection = ".firn.weights";
 
 inline constexpr uint64_t kTensorAlignment = 64;
@@ -126,9 +126,9 @@ struct CallRecord {
 };
 inline constexpr uint32_t kNoLayer = 0xFFFFFFFF;
 
-/// A function that several calls share: segments in order, a barrier of all lanes after each. A body for the npu has one
-/// segment for each queue of its machine instead (blob/machine/machine.h), all of which run at once: the tasks of a queue
-/// in lane 0, in order, with the waits and signals that each names.
+/// A function that several calls share: segments in order, a barrier of all lanes after each. A body for the npu has
+/// one segment for each queue of its machine instead (blob/machine/machine.h), all of which run at once: the tasks of a
+/// queue in lane 0, in order, with the waits and signals that each names.
 struct BodyRecord {
   uint32_t name;  ///< string
   uint32_t firstParam;

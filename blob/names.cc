@@ -15,8 +15,7 @@ struct NamedTarget {
 };
 
 /// Every target, in the order of the names.
-constexpr NamedTarget kTargets[] = {
-    {Target::kCpu, "cpu"}, {Target::kNpu, "npu"}, {Target::kReference, "reference"}};
+constexpr NamedTarget kTargets[] = {{Target::kCpu, "cpu"}, {Target::kNpu, "npu"}, {Target::kReference, "reference"}};
 
 }  // namespace
 

@@ -10,8 +10,9 @@
 
 namespace firn::blob {
 
-/// The work of a task that obeys verify/npu_task_verify.h. Multicast reads its bytes once. An embed reads its rows of the table
-/// straight from DDR, after the latency of a copy, at the rate of one DMA engine that has the memory for itself.
+/// The work of a task that obeys verify/npu_task_verify.h. Multicast reads its bytes once. An embed reads its rows of
+/// the table straight from DDR, after the latency of a copy, at the rate of one DMA engine that has the memory for
+/// itself.
 machine::Work npuTaskWork(const machine::Machine& machine, TaskOp op, std::span<const OperandRecord> operands,
                           std::span<const uint64_t> attrs);
 

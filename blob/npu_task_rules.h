@@ -80,8 +80,8 @@ struct NpuTaskRule {
 /// The row of `op`, or nullptr when it is no op of the npu.
 const NpuTaskRule* npuTaskRule(TaskOp op);
 
-/// How a task with these attributes treats operand `index` of `count`: what accumulates reads what it writes, but where it
-/// begins it only writes.
+/// How a task with these attributes treats operand `index` of `count`: what accumulates reads what it writes, but where
+/// it begins it only writes.
 Access npuAccess(TaskOp op, uint32_t index, uint32_t count, std::span<const uint64_t> attrs);
 
 }  // namespace firn::blob

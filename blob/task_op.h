@@ -94,10 +94,10 @@ enum class TaskOp : uint16_t {
                          ///< none), isFirst
   kNpuRescale = 235,     ///< SHAVE: acc f32[m,d] in place, factor f32[m]
   kNpuFinish = 236,      ///< SHAVE: acc f32[m,d], sum f32[m], out f16[m,d]: acc / sum, 0 where sum is 0
-  kNpuClean = 237,       ///< SHAVE: v f16[r,d] in place, mask u8[r], row0 i32[1]: rows with mask 0, or behind the window
-                         ///< of the first query, become 0; attrs: firstRow, firstToken, window, as 234
-  kNpuTopK = 238,        ///< SHAVE: in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
-  kNpuTopKMerge = 239,   ///< SHAVE: parts of values f32[p,m,K] and ids i32[p,m,K], values f32[m,K], ids i32[m,K]
+  kNpuClean = 237,      ///< SHAVE: v f16[r,d] in place, mask u8[r], row0 i32[1]: rows with mask 0, or behind the window
+                        ///< of the first query, become 0; attrs: firstRow, firstToken, window, as 234
+  kNpuTopK = 238,       ///< SHAVE: in f32[m,n], values f32[m,K], ids i32[m,K]; attrs: id of the first column
+  kNpuTopKMerge = 239,  ///< SHAVE: parts of values f32[p,m,K] and ids i32[p,m,K], values f32[m,K], ids i32[m,K]
   kNpuEmbedGroups = 240,   ///< SHAVE: ids i32[m], codes u8[V,b], scales f16[V,g], mins? f16[V,g], all three in the
                            ///< weights, out f32[m,k]; attrs: bits, zero, as 211
   kNpuExpandGroups = 241,  ///< SHAVE: codes u8[n,b], scales f16[n,g], mins? f16[n,g], out f16[n,k]; attrs: bits, zero

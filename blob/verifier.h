@@ -7,17 +7,19 @@
 //     visits each record once per call and the cost of checking is linear in the file;
 //   - there are at most kMaxRecords entries and as many bodies, and every body is called;
 //   - for every call of every entry, every operand lies inside the scratch of the entry, the weights, the KV cache, the
-//     CMX of a tile, or the symbol bound to it (the mask aside, but for the npu: an operand of kvRows bytes of which the
-//     entry's context are bound and read), and nothing writes to weights or to inputs;
+//     CMX of a tile, or the symbol bound to it (the mask aside, but for the npu: an operand of kvRows bytes of which
+//     the entry's context are bound and read), and nothing writes to weights or to inputs;
 //   - operands have the types, ranks, layouts and dims that their op asks for, consistent with each other and with the
-//     model's sizes (verify/task_op_verify.h, verify/npu_task_verify.h), and the bytes that these span; ids, positions and
-//     mask come from the symbols a device checks at submit, but for the npu;
-//   - a view of the cache is whole heads of one K or V, with their own scales (verify/cache_views.h), and what an attention
+//     model's sizes (verify/task_op_verify.h, verify/npu_task_verify.h), and the bytes that these span; ids, positions
+//     and mask come from the symbols a device checks at submit, but for the npu;
+//   - a view of the cache is whole heads of one K or V, with their own scales (verify/cache_views.h), and what an
+//   attention
 //     reads as keys is a K; a copy of the npu reads any rows of one part;
 //   - a written operand does not overlap another operand of its task, unless the op may work in place and both are the
 //     same view. Operands of different bases are apart: only the cache is written by way of a param, and a task that
 //     writes it names one;
-//   - a program for the npu has a machine file, its bodies are the queues of that machine, each task is on an engine that
+//   - a program for the npu has a machine file, its bodies are the queues of that machine, each task is on an engine
+//   that
 //     runs its op, and the barriers exist.
 // Not proved: that lanes of one segment do not race for scratch (values only, never memory safety), that numbers in
 // weights and scratch are finite, that K and V of an attention are those of the call's layer, and that the kernels of a

@@ -30,7 +30,8 @@ inline constexpr const char* kPlaceHelp =
     "layers[FIRST:END] ends before layer END; either number may be left out";
 
 inline std::string machineHelp() {
-  return "Machine that device npu is: one of " + joined(npu::machineNames(), ", ") + ", or a machine file (default: lnl)";
+  return "Machine that device npu is: one of " + joined(npu::machineNames(), ", ") +
+         ", or a machine file (default: lnl)";
 }
 
 inline CLI::Validator deviceCheck() { return nameCheck(blob::targetFromName, blob::targetNames()); }

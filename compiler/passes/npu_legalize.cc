@@ -1,5 +1,5 @@
-// Phase "lower", of the functions that are on the npu: passes.h. A body is cut around its attention, so that what depends
-// on the context is by itself: the rest is shared by all contexts, and the blob grows by an attention for each.
+// Phase "lower", of the functions that are on the npu: passes.h. A body is cut around its attention, so that what
+// depends on the context is by itself: the rest is shared by all contexts, and the blob grows by an attention for each.
 #include <map>
 
 #include "blob/names.h"
@@ -131,23 +131,24 @@ class Legalizer {
     return piece->second;
   }
 
-  Piece makePiece(FuncOp body, llvm::ArrayRef<Operation*> ops, const std::string& role, std::optional<int64_t> context) {
+  Piece makePiece(FuncOp body, llvm::ArrayRef<Operation*> ops, const std::string& role,
+                  std::optional<int64_t> context) {
     Piece piece = bordersOf(ops);
     mlir::OpBuilder builder(body);
     llvm::SmallVector<mlir::Type> inputTypes;
     llvm::SmallVector<std::string> names;
     for (Value input : piece.inputs) {
       auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
-      names.push_back(argument ? body.argumentName(argument.getArgNumber()).str()
-                               : "v" + std::to_string(names.size()));
+      names.push_back(argument ? body.argumentName(argument.getArgNumber()).str() : "v" + std::to_string(names.size()));
       const bool isMask = argument && names.back() == graph::kMaskArg && context;
       inputTypes.push_back(isMask ? withDim(input.getType(), -1, *context) : input.getType());
     }
     llvm::SmallVector<llvm::StringRef> nameRefs(names.begin(), names.end());
-    piece.func = builder.create<FuncOp>(
-        body.getLoc(), (body.getSymName() + "." + role).str(),
-        builder.getFunctionType(inputTypes, mlir::ValueRange(piece.outputs).getTypes()), builder.getStringAttr("private"),
-        /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr, builder.getStrArrayAttr(nameRefs));
+    piece.func =
+        builder.create<FuncOp>(body.getLoc(), (body.getSymName() + "." + role).str(),
+                               builder.getFunctionType(inputTypes, mlir::ValueRange(piece.outputs).getTypes()),
+                               builder.getStringAttr("private"),
+                               /*arg_attrs=*/nullptr, /*res_attrs=*/nullptr, builder.getStrArrayAttr(nameRefs));
     for (llvm::StringRef name : {graph::kDeviceAttr, graph::kReasonAttr}) {
       if (mlir::Attribute value = body->getAttr(name)) piece.func->setAttr(name, value);
     }
@@ -200,9 +201,8 @@ class Legalizer {
 
   /// Of a matrix that another piece of the body takes.
   static std::string crossingName(Value output, size_t index) {
-    const bool isHalf = llvm::all_of(output.getUsers(), [](Operation* user) {
-      return llvm::isa<graph::AttentionOp, graph::LinearOp>(user);
-    });
+    const bool isHalf = llvm::all_of(
+        output.getUsers(), [](Operation* user) { return llvm::isa<graph::AttentionOp, graph::LinearOp>(user); });
     return (isHalf ? graph::kHalfCrossing.str() : "") + output.getDefiningOp()->getName().stripDialect().str() +
            std::to_string(index);
   }

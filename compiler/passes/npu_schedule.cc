@@ -134,7 +134,8 @@ class BodyScheduler {
       case blob::Space::kScratch: {
         const llvm::StringRef name = operand.getBase().drop_front();
         auto local = locals_.find(name);
-        access.buffer = local != locals_.end() ? local->second : fixedBuffer(name.str(), operand.getOffset() + operand.getBytes());
+        access.buffer =
+            local != locals_.end() ? local->second : fixedBuffer(name.str(), operand.getOffset() + operand.getBytes());
         setRectangle(operand, 0, access);
         break;
       }
@@ -143,7 +144,8 @@ class BodyScheduler {
         access.buffer = locals_.lookup(base.buffer);
         access.tiles = uint64_t{1} << base.tile;
         const bool isCopy = run.getOp() == "npu.copy" && mode == blob::Access::kWrite;
-        if (isCopy) access.tiles |= static_cast<uint64_t>(llvm::cast<mlir::IntegerAttr>((*run.getValues())[0]).getInt());
+        if (isCopy)
+          access.tiles |= static_cast<uint64_t>(llvm::cast<mlir::IntegerAttr>((*run.getValues())[0]).getInt());
         setRectangle(operand, plan_.buffers[access.buffer].bytes, access);
         break;
       }
@@ -159,8 +161,8 @@ class BodyScheduler {
     }
   }
 
-  /// Rows of the cache that are written are known to the run only, but which rows of the entry they are is known here: a
-  /// byte stands for each of these, and readers read all of them.
+  /// Rows of the cache that are written are known to the run only, but which rows of the entry they are is known here:
+  /// a byte stands for each of these, and readers read all of them.
   void setCacheRows(task::RunOp run, task::OperandAttr operand, PlanAccess& access) {
     constexpr uint64_t kMostRows = uint64_t{1} << 24;
     access.buffer = fixedBuffer("cache " + operand.getBase().str(), kMostRows);
@@ -225,10 +227,10 @@ class BodyScheduler {
   task::BodyOp body_;
   const machine::Machine& machine_;
   target::Plan plan_;
-  std::vector<task::RunOp> runs_;           ///< by index of the plan's tasks
-  llvm::StringMap<uint32_t> locals_;        ///< buffers of the body, by name: number in the plan
-  std::map<std::string, uint32_t> fixed_;   ///< other memory, by a name of its own
-  llvm::StringMap<uint64_t> addresses_;     ///< of the body's buffers
+  std::vector<task::RunOp> runs_;          ///< by index of the plan's tasks
+  llvm::StringMap<uint32_t> locals_;       ///< buffers of the body, by name: number in the plan
+  std::map<std::string, uint32_t> fixed_;  ///< other memory, by a name of its own
+  llvm::StringMap<uint64_t> addresses_;    ///< of the body's buffers
 };
 
 }  // namespace

@@ -58,8 +58,8 @@ struct PlaceOptions {
 /// op that no target can run), _c3 (places), _c4 (more than the hidden rows alive at a cut).
 std::unique_ptr<mlir::Pass> createPlacePass(const PlaceOptions& options);
 
-/// Bodies on target npu are cut into three functions: what stands before the attention, the attention, which is made for
-/// each context, and what stands behind it. Errors: npu.legalize_c1 (a layer without one attention).
+/// Bodies on target npu are cut into three functions: what stands before the attention, the attention, which is made
+/// for each context, and what stands behind it. Errors: npu.legalize_c1 (a layer without one attention).
 std::unique_ptr<mlir::Pass> createNpuLegalizePass();
 
 /// Makes the passes above known to firn-opt as --graph-stateless, --graph-freeze, --graph-fold, --graph-place,

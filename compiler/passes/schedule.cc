@@ -62,7 +62,8 @@ class Scheduler {
   Scheduler(task::ProgramOp program, const target::Target& target)
       : program_(program), costs_(target.costModel(static_cast<int64_t>(program.getLanes()))) {
     auto text = program->getAttrOfType<mlir::StringAttr>(task::kMachineAttr);
-    Result<machine::Machine> machine = machine::parseMachine(text ? std::string_view(text.getValue()) : "", "task.machine");
+    Result<machine::Machine> machine =
+        machine::parseMachine(text ? std::string_view(text.getValue()) : "", "task.machine");
     if (text && machine) machine_ = *std::move(machine);
   }
 
@@ -223,7 +224,7 @@ class Scheduler {
   llvm::StringMap<uint64_t> addresses_;  ///< of streams and group buffers
   std::map<std::string, GroupPlan> groups_;
   target::CostModel costs_;
-  std::optional<machine::Machine> machine_;  ///< of target npu
+  std::optional<machine::Machine> machine_;                        ///< of target npu
   std::map<std::pair<std::string, int64_t>, uint64_t> predicted_;  ///< by body and context
 };
 

@@ -60,8 +60,7 @@ mlir::FailureOr<Tensor> input(BodyLowering& body, mlir::Operation* op, mlir::Val
 
 Tensor crossing(BodyLowering& body, llvm::StringRef name, DType dtype, mlir::Type type) {
   if (name == kStream && body.keepsStreamInHidden()) {
-    return denseTensor(blob::Space::kSymbol, "hidden", dtype,
-                       llvm::cast<mlir::RankedTensorType>(type).getShape());
+    return denseTensor(blob::Space::kSymbol, "hidden", dtype, llvm::cast<mlir::RankedTensorType>(type).getShape());
   }
   return body.groupBuffer(name, 0, dtype, llvm::cast<mlir::RankedTensorType>(type).getShape());
 }
@@ -82,8 +81,7 @@ Tensor output(BodyLowering& body, mlir::Value result, DType dtype, mlir::Operati
       return denseTensor(blob::Space::kSymbol, graph::leavesHidden(*entry) ? "hidden" : "logits", DType::kF32, shape);
     }
     if (entry) continue;
-    Tensor place =
-        crossing(body, crossingName(op, matrixIndex(ret.getValues(), result)), dtype, result.getType());
+    Tensor place = crossing(body, crossingName(op, matrixIndex(ret.getValues(), result)), dtype, result.getType());
     if (isFree(body, place, at != nullptr ? at : op)) return place;
   }
   return body.laneBuffer(roleOf(op->getName().stripDialect()), 0, dtype, shape);

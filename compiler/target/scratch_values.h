@@ -15,8 +15,8 @@ mlir::FailureOr<Tensor> input(BodyLowering& body, mlir::Operation* op, mlir::Val
 /// The buffer `name` of the entry, in which a value of this type crosses from body to body.
 Tensor crossing(BodyLowering& body, llvm::StringRef name, DType dtype, mlir::Type type);
 
-/// Memory for a result, chosen so that it need not be copied: the symbol or the buffer that its reader expects. `at`: the
-/// op whose tasks write it; null: that which makes it.
+/// Memory for a result, chosen so that it need not be copied: the symbol or the buffer that its reader expects. `at`:
+/// the op whose tasks write it; null: that which makes it.
 Tensor output(BodyLowering& body, mlir::Value result, DType dtype = DType::kF32, mlir::Operation* at = nullptr);
 
 /// True where `value`, returned by `ret`, crosses in a buffer whose name says f16.

@@ -23,8 +23,7 @@ std::string Target::whyNot(mlir::Operation* op) const {
 llvm::ArrayRef<const Target*> allTargets() {
   // One line per target.
   static const std::array kTargets = {
-      &cpuTarget(),
-      &referenceTarget(),
+      &cpuTarget(), &referenceTarget(),
       &npuTarget(),  // last: what others refuse goes to the first that can, and this one needs a machine file
   };
   return kTargets;

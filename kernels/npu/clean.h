@@ -1,5 +1,5 @@
-// npu.clean: rows of V that no query of the block sees become 0, since 0 * NaN would be NaN in S * V (SHAVE): those that
-// the mask takes away, and those behind the window of the first query, and so of all later ones.
+// npu.clean: rows of V that no query of the block sees become 0, since 0 * NaN would be NaN in S * V (SHAVE): those
+// that the mask takes away, and those behind the window of the first query, and so of all later ones.
 #pragma once
 
 #include "kernels/npu/view.h"

@@ -47,7 +47,8 @@ TEST_P(GoldenLogitsTest, Npu) {
   const import::ModelSpec model = need(import::importModel(compile.modelPath));
   const ModelBound bound = boundOfModel(model, answer.ids, {.planes = {}, .halfOperands = true});
   const auto session = openSession(compile);
-  for (const bool inChunks : {true, false}) {  // the bits differ: weights are expanded for chunks, codes are used in steps
+  for (const bool inChunks :
+       {true, false}) {  // the bits differ: weights are expanded for chunks, codes are used in steps
     const std::vector<float> logits = inChunks ? chunkLogits(*session, answer.ids) : stepLogits(*session, answer.ids);
     const double rms = golden::rmsDifference(logits, answer.logits);
     std::printf("largest difference %.4f, bound %.4f; rms %.5f, from %.5f to %.5f\n",

@@ -32,8 +32,9 @@ struct Roundings {
 /// Runs `ids` through `model` with fp32 reference kernels, exactly and a few times with random errors: each input of a
 /// quantized matrix gets an error drawn evenly from the interval that its group of 32 allows with the planes, each key
 /// and value one of rounding to the type of the cache; with halfOperands each input of a matrix, key and value one of
-/// rounding to f16, by the root of two larger, for the operand that it is multiplied with is rounded too. The bounds are the largest differences seen, and the least
-/// for rmsAtLeast, widened by the factors below and by kRecordedTolerance.
+/// rounding to f16, by the root of two larger, for the operand that it is multiplied with is rounded too. The bounds
+/// are the largest differences seen, and the least for rmsAtLeast, widened by the factors below and by
+/// kRecordedTolerance.
 ModelBound boundOfModel(const import::ModelSpec& model, std::span<const int32_t> ids, const Roundings& roundings);
 
 /// The layers of `model` with the norms of heads that a compile for a cache of i8 gives them. `norms` holds their

@@ -1,6 +1,6 @@
-// The attention of the query heads that share a KV head walks the cache in blocks of rows with a running maximum, sum and
-// accumulator (Dao et al., FlashAttention, arXiv 2205.14135; Milakov and Gimelshein, arXiv 1805.02867), so what it needs
-// of CMX does not grow with the context.
+// The attention of the query heads that share a KV head walks the cache in blocks of rows with a running maximum, sum
+// and accumulator (Dao et al., FlashAttention, arXiv 2205.14135; Milakov and Gimelshein, arXiv 1805.02867), so what it
+// needs of CMX does not grow with the context.
 #include "compiler/target/npu/attention.h"
 
 #include <algorithm>
@@ -92,9 +92,7 @@ class AttentionTasks {
   }
 
   /// Cache rows from here on no token of the unit sees, wherever the chunk begins: all of it lies inside the context.
-  int64_t visibleEnd(const Unit& unit) const {
-    return attention_.context - m_ + unit.tokens.first + unit.tokens.count;
-  }
+  int64_t visibleEnd(const Unit& unit) const { return attention_.context - m_ + unit.tokens.first + unit.tokens.count; }
 
   int64_t rowsOf(const Unit& unit) const { return unit.tokens.count * attention_.group; }
 
@@ -120,8 +118,7 @@ class AttentionTasks {
   void emitUnit(const Unit& unit) {
     const Running running = begin(unit);
     const uint64_t tile = uint64_t{1} << unit.tile;
-    const int64_t block =
-        std::clamp(kBlockScores / rowsOf(unit) / kFewestRows * kFewestRows, kFewestRows, kMostRows);
+    const int64_t block = std::clamp(kBlockScores / rowsOf(unit) / kFewestRows * kFewestRows, kFewestRows, kMostRows);
     for (int64_t first = 0; first < visibleEnd(unit); first += block) {
       const Range rows = {first, std::min(block, visibleEnd(unit) - first)};
       const OnChip keys = npu_.onChip("k", tile, DType::kF16, {rows.count, d_});
@@ -146,8 +143,8 @@ class AttentionTasks {
              {npu_.integer(rows.first), npu_.integer(unit.tokens.first), npu_.integer(attention_.window)});
     const bool isFirst = rows.first == 0;
     npu_.run("npu.softmax", "softmax",
-             {scores.in(tile), mask, row0_.in(tile), running.max.in(tile), running.sum.in(tile), running.factor.in(tile),
-              probs.in(tile)},
+             {scores.in(tile), mask, row0_.in(tile), running.max.in(tile), running.sum.in(tile),
+              running.factor.in(tile), probs.in(tile)},
              {npu_.number(attention_.scale), npu_.integer(rows.first), npu_.integer(unit.tokens.first),
               npu_.integer(attention_.group), npu_.integer(attention_.window), npu_.integer(isFirst ? 1 : 0)});
     if (!isFirst) npu_.run("npu.rescale", "softmax", {running.accumulator.in(tile), running.factor.in(tile)});

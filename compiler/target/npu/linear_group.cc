@@ -187,9 +187,8 @@ mlir::FailureOr<LinearGroup> groupOf(BodyLowering& body, mlir::Operation* op) { 
 
 bool isFused(graph::RmsNormOp norm) {
   return norm.getHeads() == 1 && !norm.getResult().use_empty() &&
-         llvm::all_of(norm.getResult().getUsers(), [&](mlir::Operation* user) {
-           return isLayer(user) && user->getBlock() == norm->getBlock();
-         });
+         llvm::all_of(norm.getResult().getUsers(),
+                      [&](mlir::Operation* user) { return isLayer(user) && user->getBlock() == norm->getBlock(); });
 }
 
 }  // namespace firn::target::npu

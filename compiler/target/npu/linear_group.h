@@ -47,7 +47,7 @@ struct Layer {
 };
 
 struct LinearGroup {
-  Tensor x;                         ///< f32 or f16 [m, k], in DDR
+  Tensor x;                          ///< f32 or f16 [m, k], in DDR
   std::optional<Tensor> normWeight;  ///< f32 [k]: x is normed first
   float eps = 0;
   std::string normName;

@@ -29,8 +29,8 @@ Tensor rowsOf(const OnChip& buffer, const Share& share) { return buffer.in(share
 
 /// x on chip, and what native products need of it.
 struct Input {
-  OnChip half;                 ///< f16 [rows, depth]
-  std::optional<OnChip> sums;  ///< f32 [rows, groups]: where weights have mins
+  OnChip half;                      ///< f16 [rows, depth]
+  std::optional<OnChip> sums;       ///< f32 [rows, groups]: where weights have mins
   std::optional<OnChip> positions;  ///< i32 [rows]: where results are turned
   std::optional<OnChip> freqs;
 };
@@ -53,7 +53,9 @@ class LinearTasks {
   bool isGated() const { return !group_.gate.empty(); }
   int64_t columnsOf(const Layer& layer) const { return layer.weights.rows.dims[0]; }
 
-  static int64_t unitOf(const Layer& layer) { return layer.turn ? std::lcm(kGridUnit, layer.turn->headDim) : kGridUnit; }
+  static int64_t unitOf(const Layer& layer) {
+    return layer.turn ? std::lcm(kGridUnit, layer.turn->headDim) : kGridUnit;
+  }
 
   /// Layers whose results are made chunk by chunk together.
   std::vector<llvm::ArrayRef<Layer>> bundles() const {
@@ -208,8 +210,8 @@ class LinearTasks {
 
   /// The DPU can write the result as it is kept.
   bool isPlain(const Layer& layer) const {
-    return layer.out.dtype == DType::kF16 && isWhole() && !tiling_.isNative && !layer.bias && !layer.addend && !layer.turn &&
-           !isGated();
+    return layer.out.dtype == DType::kF16 && isWhole() && !tiling_.isNative && !layer.bias && !layer.addend &&
+           !layer.turn && !isGated();
   }
 
   void multiply(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {

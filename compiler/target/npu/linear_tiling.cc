@@ -30,10 +30,12 @@ class Candidate {
     const uint64_t stored = storedBytes() / static_cast<uint64_t>(sharers());
     const uint64_t width = static_cast<uint64_t>(shape_.width);
     uint64_t weights = kInFlight * stored;
-    if (expands()) weights += 2 * halfBytes() / static_cast<uint64_t>(sharers()) * (tiling_.byRows ? 1 : 0) + 2 * halfBytes();
+    if (expands())
+      weights += 2 * halfBytes() / static_cast<uint64_t>(sharers()) * (tiling_.byRows ? 1 : 0) + 2 * halfBytes();
     if (shape_.form == WeightForm::kHalf) weights = kInFlight * halfBytes();
     const uint64_t out = results() * kSingle;
-    uint64_t kept = (isWhole() ? 2 : 1) * width * out + 3 * std::min(out, product(tiling_.mBlock, kSliceColumns) * kSingle);
+    uint64_t kept =
+        (isWhole() ? 2 : 1) * width * out + 3 * std::min(out, product(tiling_.mBlock, kSliceColumns) * kSingle);
     if (tiling_.isNative) kept += 2 * out * chunkGroups();
     return (isWhole() ? 1 : 2) * input + width * weights + kept;
   }

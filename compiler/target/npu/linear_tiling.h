@@ -1,5 +1,5 @@
-// How linear layers that share their input are spread over tiles and cut into pieces that fit CMX: few candidates, costed
-// by the machine's formulas (blob/machine/cost.h). Not here: the tasks (linear_tasks.h). No MLIR.
+// How linear layers that share their input are spread over tiles and cut into pieces that fit CMX: few candidates,
+// costed by the machine's formulas (blob/machine/cost.h). Not here: the tasks (linear_tasks.h). No MLIR.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ struct LinearShape {
 };
 
 struct LinearTiling {
-  bool byRows = false;   ///< tiles have rows of x each, and all of W; else rows of W each, and all of x
-  bool isNative = false;  ///< kGroups: codes are multiplied as they are, group by group
-  int64_t mBlock = 0;    ///< rows of x that a tile holds at once
-  int64_t nChunk = 0;    ///< rows of W, as many results
-  int64_t kChunk = 0;    ///< less than k: results are summed up over pieces of k
+  bool byRows = false;       ///< tiles have rows of x each, and all of W; else rows of W each, and all of x
+  bool isNative = false;     ///< kGroups: codes are multiplied as they are, group by group
+  int64_t mBlock = 0;        ///< rows of x that a tile holds at once
+  int64_t nChunk = 0;        ///< rows of W, as many results
+  int64_t kChunk = 0;        ///< less than k: results are summed up over pieces of k
   uint64_t picoseconds = 0;  ///< an estimate, for choosing
 };
 

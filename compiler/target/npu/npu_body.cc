@@ -58,7 +58,8 @@ std::vector<Piece> NpuBody::pieces(int64_t rows, int64_t columns, uint64_t eleme
   constexpr int64_t kColumnUnit = 64;
   const auto most = static_cast<int64_t>(std::max<uint64_t>(1, machine().cmxBytes / kShareOfTile / elementBytes));
   const bool byRows = wholeRows || rows >= tiles();
-  const int64_t pieceColumns = wholeRows ? columns : std::min(columns, std::max(kColumnUnit, most / kColumnUnit * kColumnUnit));
+  const int64_t pieceColumns =
+      wholeRows ? columns : std::min(columns, std::max(kColumnUnit, most / kColumnUnit * kColumnUnit));
   const int64_t pieceRows = byRows ? std::max<int64_t>(1, most / pieceColumns) : rows;
   std::vector<Piece> all;
   const std::vector<Range> shares = splitEvenly(byRows ? rows : columns, tiles(), byRows ? 1 : kColumnUnit);

@@ -1,5 +1,5 @@
-// What the rules of the npu share: buffers in on-chip memory, copies, and how work is cut into pieces. A rule writes its
-// tasks in an order in which they could run one by one; which of them run at once is decided later (plan.h).
+// What the rules of the npu share: buffers in on-chip memory, copies, and how work is cut into pieces. A rule writes
+// its tasks in an order in which they could run one by one; which of them run at once is decided later (plan.h).
 #pragma once
 
 #include <string>

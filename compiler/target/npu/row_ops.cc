@@ -187,7 +187,8 @@ mlir::LogicalResult lowerSoftcap(BodyLowering& body, mlir::Operation* op) {
 }
 
 std::string whyNoActivation(mlir::Operation* op) {
-  if (auto gelu = llvm::dyn_cast<graph::GeluOp>(op); gelu && !gelu.getTanh()) return "it has gelu in the tanh form only";
+  if (auto gelu = llvm::dyn_cast<graph::GeluOp>(op); gelu && !gelu.getTanh())
+    return "it has gelu in the tanh form only";
   const bool isGate = llvm::all_of(op->getResult(0).getUsers(), [&](mlir::Operation* user) {
     auto mul = llvm::dyn_cast<graph::MulOp>(user);
     return mul && mul.getLhs() != mul.getRhs();

@@ -13,9 +13,7 @@ using scratch::define;
 using scratch::input;
 using scratch::output;
 
-void copy(BodyLowering& body, const Tensor& from, const Tensor& to) {
-  body.run(kLane, "ref.copy", "copy", {from, to});
-}
+void copy(BodyLowering& body, const Tensor& from, const Tensor& to) { body.run(kLane, "ref.copy", "copy", {from, to}); }
 
 mlir::LogicalResult loadHidden(BodyLowering& body, mlir::Value value) {
   return scratch::copyTo(body, value, scratch::crossing(body, "x0", DType::kF32, value.getType()), copy);
