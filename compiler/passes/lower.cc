@@ -86,6 +86,9 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   /// The type that the user names, or that all targets would choose, or one that all of them can use.
   std::optional<DType> kvTypeOf(llvm::ArrayRef<const target::Target*> targets) const {
     if (!kvType_.empty()) return blob::kvTypeFromName(kvType_.getValue());
+    for (const target::Target* target : targets) {
+      if (target->hasOneKvType) return target->kvType;
+    }
     DType kvType = targets.front()->kvType;
     for (const target::Target* target : targets) kvType = target->kvType == kvType ? kvType : DType::kF32;
     return kvType;

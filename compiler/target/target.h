@@ -34,9 +34,10 @@ struct CostModel {
 };
 
 struct Target {
-  blob::Target number;  ///< in blobs; names it too (blob/names.h)
-  DType kvType;         ///< of the cache, when the user names none; with a target of another type it is f32
-  uint32_t fixedLanes;  ///< the lanes it always has; 0: as many as are asked for
+  blob::Target number;        ///< in blobs; names it too (blob/names.h)
+  DType kvType;               ///< of the cache, when the user names none; with a target of another type it is f32
+  bool hasOneKvType = false;  ///< it takes no cache of another type
+  uint32_t fixedLanes;        ///< the lanes it always has; 0: as many as are asked for
   /// The residual stream of a prefill stays in the symbol `hidden`, where its result belongs; else in scratch.
   bool keepsStreamInHidden = false;
   /// The rates when work is split among that many lanes.

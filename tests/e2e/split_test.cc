@@ -1,5 +1,7 @@
 // A model cut into functions that run on devices of their own, over one cache: whatever the cut, a device computes
 // what it would compute of the whole.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "compiler/import/import.h"
@@ -98,22 +100,29 @@ class MixedTest : public SplitTest {
     std::vector<compiler::CompileOptions> all = {placed(model, "cpu", cutAt(1, "cpu", "reference")),
                                                  placed(model, "cpu", cutAt(1, "reference", "cpu")),
                                                  placed(model, "cpu", "head=reference")};
-    for (const char* prefill : {"cpu", "reference"}) {
+    using Pair = std::pair<const char*, const char*>;
+    for (const auto& [prefill, decode] :
+         {Pair{"cpu", "reference"}, {"reference", "cpu"}, {"npu", "cpu"}, {"cpu", "npu"}, {"npu", "reference"}}) {
       compiler::CompileOptions byPhase = smallCompile(model);
       byPhase.prefillTarget = prefill;
-      byPhase.decodeTarget = prefill == std::string("cpu") ? "reference" : "cpu";
+      byPhase.decodeTarget = decode;
       all.push_back(byPhase);
     }
     return all;
   }
 };
 
-TEST_P(MixedTest, IsWithinTheBoundOfTheCpu) {
+TEST_P(MixedTest, IsWithinTheBoundsOfItsDevices) {
   const golden::RecordedAnswer answer = golden::recordedAnswer(GetParam());
   const compiler::CompileOptions whole = smallCompile(GetParam().model);
-  const ModelBound bound =
-      boundOfModel(need(import::importModel(whole.modelPath)), answer.ids, {.planes = whole.activationPlanes});
+  const import::ModelSpec model = need(import::importModel(whole.modelPath));
+  const ModelBound cpu = boundOfModel(model, answer.ids, {.planes = whole.activationPlanes});
+  const ModelBound npu = boundOfModel(model, answer.ids, {.planes = {}, .halfOperands = true});
   for (const compiler::CompileOptions& compile : compiles()) {
+    const bool usesNpu = compile.prefillTarget == "npu" || compile.decodeTarget == "npu";
+    ModelBound bound = cpu;
+    if (usesNpu) bound = {.largest = cpu.largest + npu.largest, .rms = std::hypot(cpu.rms, npu.rms)};
+
     const std::string what = compile.places + " " + compile.prefillTarget + " " + compile.decodeTarget;
     const auto session = openSession(compile);
     EXPECT_EQ(session->model().blob().targets().size(), 2U);

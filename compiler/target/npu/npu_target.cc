@@ -32,6 +32,7 @@ const Target& npuTarget() {
   static const Target target = {
       .number = blob::Target::kNpu,
       .kvType = DType::kF16,
+      .hasOneKvType = true,
       .fixedLanes = 1,
       .keepsStreamInHidden = true,
       .costModel = costModel,
