@@ -3,6 +3,7 @@
 #include "blob/names.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/target/entry_lowering.h"
+#include "compiler/target/npu/machine_files.h"
 #include "compiler/target/targets.h"
 #include "mlir/Pass/Pass.h"
 
@@ -61,7 +62,16 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
  private:
   static constexpr llvm::StringLiteral kNpuName = "npu";
 
-  mlir::LogicalResult readMachine(mlir::ModuleOp module, machine::Machine& machine) const {
+  /// The text of the machine file, which firn-opt names; machine files are JSON objects.
+  Result<std::string> machineText() const {
+    const std::string& given = machine_.getValue();
+    return given.empty() || given.front() == '{' ? Result<std::string>(given) : npu::machineText(given);
+  }
+
+  mlir::LogicalResult readMachine(mlir::ModuleOp module, machine::Machine& machine) {
+    Result<std::string> text = machineText();
+    if (!text) return module.emitError() << "task.lower_c3: " << text.status().message();
+    machine_ = *std::move(text);
     Result<machine::Machine> parsed = machine::parseMachine(machine_.getValue(), "the machine file");
     if (!parsed) return module.emitError() << "task.lower_c3: " << parsed.status().message();
     machine = *std::move(parsed);
@@ -131,7 +141,7 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
                                         llvm::cl::init(2)};
   Option<int64_t> headPlanes_{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
   Option<std::string> kvType_{*this, "kv-type", llvm::cl::desc("element type of the KV cache"), llvm::cl::init("")};
-  Option<std::string> machine_{*this, "machine", llvm::cl::desc("text of a machine file"), llvm::cl::init("")};
+  Option<std::string> machine_{*this, "machine", llvm::cl::desc("text, name or path of a machine file"), llvm::cl::init("")};
   Option<int64_t> otherPlanes_{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
 };
 
