@@ -141,7 +141,8 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
                                         llvm::cl::init(2)};
   Option<int64_t> headPlanes_{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
   Option<std::string> kvType_{*this, "kv-type", llvm::cl::desc("element type of the KV cache"), llvm::cl::init("")};
-  Option<std::string> machine_{*this, "machine", llvm::cl::desc("text, name or path of a machine file"), llvm::cl::init("")};
+  Option<std::string> machine_{*this, "machine", llvm::cl::desc("text, name or path of a machine file"),
+                               llvm::cl::init("")};
   Option<int64_t> otherPlanes_{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
 };
 
