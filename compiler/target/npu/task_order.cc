@@ -109,8 +109,11 @@ class Run {
   Ready& nextMoves() {
     if (longMoves_.empty()) return shortMoves_;
     if (shortMoves_.empty() || longMoves_.top() < shortMoves_.top()) return longMoves_;
+    constexpr uint32_t kMostPassed = 4;  // what others wait for cannot wait for ever
     const uint64_t latency = plan_.tasks[shortMoves_.top().second].work.fixedPicoseconds;
-    return dma_.count() == 1 || dma_.isMovingFor(2 * latency) ? shortMoves_ : longMoves_;
+    const bool isTime = passed_ == kMostPassed || dma_.count() == 1 || dma_.isMovingFor(2 * latency);
+    passed_ = isTime ? 0 : passed_ + 1;
+    return isTime ? shortMoves_ : longMoves_;
   }
 
   uint32_t take(Ready& ready, uint32_t queue) {
@@ -151,6 +154,7 @@ class Run {
   std::vector<uint32_t> missing_;  ///< how many of its dependencies each task still waits for
   Ready longMoves_;
   Ready shortMoves_;
+  uint32_t passed_ = 0;  ///< long moves that went before a more urgent short one
   std::vector<Ready> computing_;
   std::vector<bool> isBusy_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;

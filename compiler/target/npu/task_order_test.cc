@@ -95,6 +95,34 @@ TEST(TaskOrderTest, ShortTransfersHideBehindLongOnes) {
   EXPECT_LT(order.picoseconds, 1.02 * (latencies + (bytes - latencies * 0.062) / 0.068));
 }
 
+/// Long loads that begin in turn never leave a gap as long as a short one would like to have.
+TEST(TaskOrderTest, AShortTransferThatIsNeededFirstIsNotPassedOverForEver) {
+  const machine::Machine machine = sixTileMachine();
+  Plan plan;
+  const auto load = [&](uint64_t bytes) {
+    const auto buffer = static_cast<uint32_t>(plan.buffers.size());
+    plan.buffers.push_back({concat("b", buffer), bytes, 1, false});
+    const PlanAccess write = {.buffer = buffer, .isWrite = true, .tiles = 1, .bytes = bytes};
+    plan.tasks.push_back({concat("load ", buffer), Engine::kDma, 0, machine::dmaWork(machine, bytes, true), {write}});
+  };
+  const auto use = [&](uint32_t first, uint32_t end) {
+    PlanTask task{"use", Engine::kShave, 0, {1'000'000, 0, 0}, {}};
+    for (uint32_t i = first; i < end; ++i) {
+      task.accesses.push_back({.buffer = i, .tiles = 1, .bytes = plan.buffers[i].bytes});
+    }
+    plan.tasks.push_back(task);
+  };
+  load(20'000);
+  load(30'000);
+  use(0, 2);
+  load(64);  // task 3
+  use(2, 3);
+  for (int i = 0; i < 40; ++i) load(20'000);
+  use(3, 43);
+  const TaskOrder order = ordered(plan, machine);
+  EXPECT_LT(std::ranges::find(order.starts, 3U) - order.starts.begin(), 10);
+}
+
 TEST(TaskOrderTest, OneDmaEngineTakesThemInTurn) {
   machine::Machine machine = smallMachine(1);
   machine.dmaEngines = 1;
