@@ -13,8 +13,6 @@ namespace {
 
 /// Rows of scores at most: query heads that share a KV head times tokens.
 constexpr int64_t kScoreRows = 256;
-/// Scores of a block of cache rows at most.
-constexpr int64_t kBlockScores = 1 << 16;
 /// Cache rows that are looked at together: at least and at most.
 constexpr int64_t kFewestRows = 64;
 constexpr int64_t kMostRows = 1024;
@@ -115,10 +113,24 @@ class AttentionTasks {
     return running;
   }
 
+  /// Cache rows of a block: as many as fit beside what the unit keeps, so that each block has the scores of the one
+  /// before beside its own; and as many in each block of the unit, since a short one takes as many starts.
+  int64_t blockRows(const Unit& unit) const {
+    constexpr int64_t kHalf = 2;
+    constexpr int64_t kSingle = 4;
+    const int64_t kept = rowsOf(unit) * d_ * (kHalf + kSingle);                   // query, accumulator
+    const int64_t ofRow = 2 * rowsOf(unit) * (kSingle + kHalf) + 2 * d_ * kHalf;  // scores, probs; key, value
+    const int64_t fit = (static_cast<int64_t>(npu_.machine().cmxBytes) - kept) / ofRow;
+    const int64_t most = std::clamp(fit / kFewestRows * kFewestRows, kFewestRows, kMostRows);
+    const int64_t blocks = (visibleEnd(unit) + most - 1) / most;
+    const int64_t even = (visibleEnd(unit) + blocks - 1) / blocks;
+    return (even + kFewestRows - 1) / kFewestRows * kFewestRows;
+  }
+
   void emitUnit(const Unit& unit) {
     const Running running = begin(unit);
     const uint64_t tile = uint64_t{1} << unit.tile;
-    const int64_t block = std::clamp(kBlockScores / rowsOf(unit) / kFewestRows * kFewestRows, kFewestRows, kMostRows);
+    const int64_t block = blockRows(unit);
     for (int64_t first = 0; first < visibleEnd(unit); first += block) {
       const Range rows = {first, std::min(block, visibleEnd(unit) - first)};
       const OnChip keys = npu_.onChip("k", tile, DType::kF16, {rows.count, d_});
