@@ -100,14 +100,39 @@ class LinearTasks {
       int64_t most = 0;
       for (const Range& range : columns) most = std::max(most, range.count);
       for (int64_t at = 0; at < most; at += tiling_.nChunk) {
+        std::vector<Share> shares;
         for (const Share& share : all) {
           const Range own = columns[static_cast<size_t>(share.tile)];
           if (at >= own.count) continue;
-          Share one = share;
-          one.columns = {own.first + at, std::min(tiling_.nChunk, own.count - at)};
-          emitChunk(layers, {one}, x);
+          shares.push_back(share);
+          shares.back().columns = {own.first + at, std::min(tiling_.nChunk, own.count - at)};
+        }
+        if (isWhole()) {
+          for (const Share& share : shares) emitChunk(layers, {share}, x);
+        } else {
+          emitInPieces(layers, shares);
         }
       }
+    }
+  }
+
+  /// Each share its columns, all of them piece by piece of k: a piece of x is loaded once for all.
+  void emitInPieces(llvm::ArrayRef<Layer> layers, llvm::ArrayRef<Share> shares) {
+    const Layer& layer = layers.front();
+    std::vector<OnChip> results;
+    for (const Share& share : shares) {
+      const uint64_t tile = uint64_t{1} << share.tile;
+      results.push_back(npu_.onChip("y", tile, DType::kF32, {share.rows.count, share.columns.count}));
+    }
+    Input x;
+    for (int64_t first = 0; first < k_; first += tiling_.kChunk) {
+      const Range depth = {first, std::min(tiling_.kChunk, k_ - first)};
+      x = loadInput(shares, depth);
+      for (auto [share, result] : llvm::zip(shares, results)) multiply(layer, {share}, x, depth, result);
+    }
+    for (auto [share, result] : llvm::zip(shares, results)) {
+      if (layer.bias) addBias(layer, {share}, result);
+      finish(layers, share, {result}, x);
     }
   }
 
@@ -171,6 +196,7 @@ class LinearTasks {
     input.positions = npu_.onChip("positions", tilesOf(shares), DType::kI32, {mostRows(shares)});
     input.freqs = npu_.onChip("freqs", tilesOf(shares), DType::kF32, {turn.freqs.dims[0]});
     npu_.load(turn.freqs, *input.freqs, "rope");
+    if (!tiling_.byRows) return npu_.load(turn.positions, *input.positions, "rope");
     for (const Share& share : shares) {
       npu_.copy(turn.positions.slice(share.rows.first, share.rows.count), rowsOf(*input.positions, share), "rope");
     }
@@ -313,7 +339,7 @@ class LinearTasks {
   /// What stands behind the products, and the way out, in slices: what is added takes little room.
   void finish(llvm::ArrayRef<Layer> layers, const Share& share, llvm::ArrayRef<OnChip> results, const Input& x) {
     const int64_t all = share.columns.count;
-    const int64_t step = layers.front().addend ? std::min(all, kSliceColumns) : all;
+    const int64_t step = layers.front().addend ? std::min(all, sliceColumns(share.rows.count)) : all;
     for (int64_t first = 0; first < all; first += step) {
       finishSlice(layers, share, {first, std::min(step, all - first)}, results, x);
     }

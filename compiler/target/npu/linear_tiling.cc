@@ -35,7 +35,7 @@ class Candidate {
     if (shape_.form == WeightForm::kHalf) weights = kInFlight * halfBytes();
     const uint64_t out = results() * kSingle;
     uint64_t kept =
-        (isWhole() ? 2 : 1) * width * out + 3 * std::min(out, product(tiling_.mBlock, kSliceColumns) * kSingle);
+        (isWhole() ? 2 : 1) * width * out + 3 * std::min(out, product(tiling_.mBlock, sliceColumns(tiling_.mBlock)) * kSingle);
     if (tiling_.isNative) kept += 2 * out * chunkGroups();
     return (isWhole() ? 1 : 2) * input + width * weights + kept;
   }
@@ -124,7 +124,7 @@ class Candidate {
     const uint64_t latency = copy(0, true);
     uint64_t sum = width() * tiles * (copy(storedBytes() / shares, true) + (planes - 1) * latency);
     if (expands() && tiling_.byRows) sum += width() * tiles * copy(halfBytes() / shares, false);
-    if (!isWhole()) sum += tiles * copy(product(tiling_.mBlock, tiling_.kChunk) * kHalf, true);
+    if (!isWhole()) sum += (tiling_.byRows ? tiles : 1) * copy(product(tiling_.mBlock, tiling_.kChunk) * kHalf, true);
     const uint64_t ways = shape_.adds ? 2 : 1;
     return sum + ways * tiles * copy(results() * kSingle, true) / static_cast<uint64_t>(depths());
   }

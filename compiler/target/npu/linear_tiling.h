@@ -2,6 +2,7 @@
 // costed by the machine's formulas (blob/machine/cost.h). Not here: the tasks (linear_tasks.h). No MLIR.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/status.h"
@@ -42,8 +43,12 @@ struct LinearTiling {
   uint64_t picoseconds = 0;  ///< an estimate, for choosing
 };
 
-/// Results leave a tile in slices of so many columns at most, where something is added to them.
-inline constexpr int64_t kSliceColumns = 128;
+/// Results leave a tile in slices of so many columns at most, where something is added to them: what takes little room.
+constexpr int64_t sliceColumns(int64_t rows) {
+  constexpr int64_t kFewest = 128;
+  constexpr int64_t kElements = 1 << 14;
+  return std::max(kFewest, kElements / rows / kFewest * kFewest);
+}
 /// Rows of x in a unit of work, and of W: those of the DPU's grid.
 inline constexpr int64_t kGridUnit = 16;
 
