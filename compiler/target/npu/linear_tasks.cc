@@ -308,9 +308,11 @@ class LinearTasks {
     const std::vector<Range> parts = splitEvenly(columns.count, static_cast<int64_t>(shares.size()), 1);
     for (auto [share, rows] : llvm::zip(shares, parts)) {
       if (rows.count == 0) continue;
-      const OnChip own = npu_.onChip("part", uint64_t{1} << share.tile, DType::kF16, {rows.count, depth.count});
-      expand(layer, share.tile, {columns.first + rows.first, rows.count}, depth, own.in(share.tile));
-      npu_.multicast(own.in(share.tile), half, rows, layer.name);
+      const Tensor own = half.in(share.tile).slice(rows.first, rows.count);
+      expand(layer, share.tile, {columns.first + rows.first, rows.count}, depth, own);
+      OnChip others = half;
+      others.tiles &= ~(uint64_t{1} << share.tile);
+      npu_.multicast(own, others, rows, layer.name);
     }
     return half;
   }
