@@ -22,22 +22,21 @@ class Candidate {
   Candidate(const machine::Machine& machine, const LinearShape& shape, const LinearTiling& tiling)
       : machine_(machine), shape_(shape), tiling_(tiling) {}
 
-  /// CMX of one tile: everything twice or more that is loaded while what came before is used.
+  /// CMX of one tile: what is loaded while what came before is used is there once more than it is used at once.
   uint64_t bytes() const {
-    constexpr uint64_t kInFlight = 3;
-    uint64_t input = product(tiling_.mBlock, tiling_.kChunk) * kHalf;
-    if (shape_.casts) input += 2 * product(std::min(tiling_.mBlock, kGridUnit), tiling_.kChunk) * kSingle;
-    const uint64_t stored = storedBytes() / static_cast<uint64_t>(sharers());
-    const uint64_t width = static_cast<uint64_t>(shape_.width);
-    uint64_t weights = kInFlight * stored;
-    if (expands())
-      weights += 2 * halfBytes() / static_cast<uint64_t>(sharers()) * (tiling_.byRows ? 1 : 0) + 2 * halfBytes();
-    if (shape_.form == WeightForm::kHalf) weights = kInFlight * halfBytes();
+    constexpr uint64_t kAhead = 2;  // of what is stored; weights that are brought to f16 come from there
+    const uint64_t input = product(tiling_.mBlock, tiling_.kChunk) * kHalf;
+    const uint64_t loaded =
+        shape_.casts ? 2 * product(std::min(tiling_.mBlock, kGridUnit), tiling_.kChunk) * kSingle : 0;
+    uint64_t weights = (width() + kAhead) * storedBytes() / static_cast<uint64_t>(sharers());
+    if (expands()) weights += (width() + 1) * halfBytes();
+    if (shape_.form == WeightForm::kHalf) weights = (width() + kAhead) * halfBytes();
     const uint64_t out = results() * kSingle;
-    uint64_t kept =
-        (isWhole() ? 2 : 1) * width * out + 3 * std::min(out, product(tiling_.mBlock, sliceColumns(tiling_.mBlock)) * kSingle);
+    uint64_t kept = (isWhole() ? 2 : 1) * width() * out +
+                    3 * std::min(out, product(tiling_.mBlock, sliceColumns(tiling_.mBlock)) * kSingle);
     if (tiling_.isNative) kept += 2 * out * chunkGroups();
-    return (isWhole() ? 1 : 2) * input + width * weights + kept;
+    // The f32 form of a whole x is gone before the first results are there.
+    return isWhole() ? input + std::max(loaded, weights + kept) : 2 * input + loaded + weights + kept;
   }
 
   /// All engines work at once: the busiest of them says how long it takes, or the memory.
