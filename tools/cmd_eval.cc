@@ -1,5 +1,4 @@
 // firn eval: logits of every position, and perplexity of a text.
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -79,21 +78,8 @@ Status evaluateSteps(engine::Session& session, std::span<const int32_t> ids, con
   return Status::ok();
 }
 
-/// The output may not replace what it is made of, and must be writable.
-Status checkOutputs(const LogitsOptions& options) {
-  FIRN_ASSIGN_OR_RETURN(std::vector<std::string> inputs, modelFiles(options.model.path));
-  inputs.push_back(options.idsFile);
-  for (const std::string& input : inputs) {
-    std::error_code ignored;  // an output that does not exist yet equals nothing
-    if (std::filesystem::equivalent(input, options.output, ignored)) {
-      return invalidArgument("the output '" + options.output + "' is the input '" + input + "' itself");
-    }
-  }
-  return checkOutput(options.output, "-o");
-}
-
 Status evalLogits(const LogitsOptions& options) {
-  FIRN_RETURN_IF_ERROR(checkOutputs(options));
+  FIRN_RETURN_IF_ERROR(checkOutput(options.output, "-o", options.model.inputs({options.idsFile})));
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, readIds(options.idsFile));
   if (ids.empty()) return invalidArgument(options.idsFile + ": the prompt has no tokens");
   const auto check = [&](const PlannedLimits& limits) { return checkPromptLength(ids.size(), limits); };

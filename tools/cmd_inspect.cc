@@ -71,7 +71,7 @@ Status checkTimeline(const InspectOptions& options) {
   if (extension != ".svg" && extension != ".html") {
     return invalidArgument("--timeline is " + firn::quoted(options.timeline) + ", expected FILE.svg or FILE.html");
   }
-  return checkOutput(options.timeline, "--timeline");
+  return checkOutput(options.timeline, "--timeline", {.others = {options.blob}});
 }
 
 Status inspect(const InspectOptions& options) {

@@ -106,7 +106,7 @@ Status profile(const ProfileOptions& options) {
   if (options.hasPromptIds == options.prompt.has_value()) {
     return invalidArgument("give either a PROMPT or --prompt-ids");
   }
-  if (!options.output.empty()) FIRN_RETURN_IF_ERROR(checkOutput(options.output, "-o"));
+  if (!options.output.empty()) FIRN_RETURN_IF_ERROR(checkOutput(options.output, "-o", options.model.inputs()));
   const auto check = [&](const PlannedLimits& limits) {
     return options.hasPromptIds ? checkPromptLength(options.promptIds.size(), limits) : Status::ok();
   };

@@ -73,7 +73,7 @@ Status checkOptions(const RunOptions& options) {
   if (options.hasSeed && isGreedy) {
     std::cerr << "firn: note: --seed changes nothing without --temperature: the likeliest token is taken\n";
   }
-  return options.promptCache.empty() ? Status::ok() : checkPromptCache(options.promptCache);
+  return options.promptCache.empty() ? Status::ok() : checkPromptCache(options.promptCache, options.model.inputs());
 }
 
 /// Before a model is compiled for it; a text's ids are put into `ids`.

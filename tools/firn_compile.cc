@@ -139,7 +139,7 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
     return firn::invalidArgument("--print and --json both write to standard output: give one of them");
   }
   if (!options.outputPath.empty() && (options.stopAfter.empty() || options.stopAfter == "blob")) {
-    FIRN_RETURN_IF_ERROR(firn::tools::checkOutput(options.outputPath, "-o"));
+    FIRN_RETURN_IF_ERROR(firn::tools::checkOutput(options.outputPath, "-o", {options.modelPath, options.machine}));
   }
   FIRN_RETURN_IF_ERROR(firn::tools::checkIsNoBlob(options.modelPath));
   options.cancel = &firn::tools::interrupted();

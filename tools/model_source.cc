@@ -99,15 +99,6 @@ void ModelChoice::addTo(CLI::App& command) {
       ->check(kvTypeCheck());
 }
 
-Result<std::vector<std::string>> modelFiles(const std::string& path) {
-  FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(path));
-  if (blob) return std::vector<std::string>{path};
-  FIRN_ASSIGN_OR_RETURN(const import::GgufFile file, import::GgufFile::open(path));
-  std::vector<std::string> files;
-  for (const import::GgufFile::ShardView& shard : file.shards()) files.push_back(shard.path);
-  return files;
-}
-
 Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
   engine::ModelOptions options{.device = choice.compile.device, .threads = choice.compile.threads, .ladders = {}};
   FIRN_ASSIGN_OR_RETURN(const bool blob, isBlob(choice.path));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "engine/model.h"
 #include "tools/model_cache.h"
+#include "tools/output_file.h"
 
 namespace firn::tools {
 
@@ -29,6 +31,8 @@ struct ModelChoice {
 
   /// Adds MODEL and the options to `command`. The object must outlive the parse.
   void addTo(CLI::App& command);
+  /// What is read of it, and `others`.
+  InputFiles inputs(std::vector<std::string> others = {}) const { return {path, compile.machine, std::move(others)}; }
 };
 
 /// What a GGUF's program will have room for, by the options of its compile.
@@ -39,9 +43,6 @@ struct PlannedLimits {
 
 /// What a command can refuse without the compiled model: a compile may take a minute.
 using PlanCheck = std::function<Status(const PlannedLimits&)>;
-
-/// The files that make up the model at `path`: of a GGUF all shards.
-Result<std::vector<std::string>> modelFiles(const std::string& path);
 
 /// Opens `choice`: a blob as it is, on the device it was made for unless another is named, with the ladders as a choice
 /// among its entries; a GGUF through the cache, with the ladders as compile options. A damaged file in the cache is

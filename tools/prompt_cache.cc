@@ -2,12 +2,11 @@
 
 #include "base/quote.h"
 #include "tools/file_kind.h"
-#include "tools/output_file.h"
 
 namespace firn::tools {
 
-Status checkPromptCache(const std::string& path) {
-  FIRN_RETURN_IF_ERROR(checkOutput(path, "--prompt-cache"));
+Status checkPromptCache(const std::string& path, const InputFiles& inputs) {
+  FIRN_RETURN_IF_ERROR(checkOutput(path, "--prompt-cache", inputs));
   const Result<FileKind> kind = fileKind(path);
   if (!kind) return kind.status().code() == Code::kNotFound ? Status::ok() : kind.status();
   if (*kind == FileKind::kSession) return Status::ok();

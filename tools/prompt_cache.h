@@ -5,12 +5,13 @@
 
 #include "base/status.h"
 #include "engine/session.h"
+#include "tools/output_file.h"
 
 namespace firn::tools {
 
-/// Whether `path` can be such a file: it can be written, and what is there already was saved by a session. Reads its
-/// first bytes alone.
-Status checkPromptCache(const std::string& path);
+/// Whether `path` can be such a file: it can be written, is none of `inputs`, and what is there already was saved by a
+/// session. Reads its first bytes alone.
+Status checkPromptCache(const std::string& path, const InputFiles& inputs);
 
 /// Loads what an earlier run has saved; a file that does not exist yet is no failure.
 Status loadPromptCache(engine::Session& session, const std::string& path);

@@ -105,20 +105,51 @@ TEST_F(CliFilesTest, ASessionIsSuspectedOnlyForRowsThatWereUsed) {
   EXPECT_THAT(nothing.err, HasSubstr("no tokens"));
 }
 
+/// A command that writes a file, which it is given as its last argument, and the files that it reads.
+struct Writer {
+  std::vector<std::string> command;
+  std::vector<std::string> inputs;
+};
+
 TEST_F(CliFilesTest, AnOutputNeverReplacesAnInput) {
   const std::string model = copyOfModel();
   const std::string ids = folder.file("ids.json");
-  std::ofstream(ids) << "[1, 2, 3]";
-  for (const std::string& input : {model, ids}) {
-    const std::string before = readFile(input);
-    const auto result = folder.run("firn", {"eval", "logits", model, "--ids", ids, "-o", input});
-    EXPECT_EQ(result.exitCode, 2);
-    EXPECT_THAT(result.err, HasSubstr("is the input"));
-    EXPECT_EQ(readFile(input), before);
+  const std::string machine = folder.file("mine.json");
+  const std::string blob = folder.file("blob.svg");  // inspect draws into such names only
+  writeFile(ids, "[1, 2, 3]");
+  fs::copy_file("compiler/target/npu/machines/lnl.json", machine);
+  ASSERT_EQ(folder.run("firn", {"compile", model, "-o", blob, "--device", "npu"}).exitCode, 0);
+  const std::vector<Writer> writers = {
+      {{"compile", model, "--device", "npu", "--machine", machine, "-o"}, {model, machine}},
+      {{"eval", "logits", model, "--ids", ids, "--device", "npu", "--machine", machine, "-o"}, {model, ids, machine}},
+      {{"eval", "logits", blob, "--ids", ids, "-o"}, {blob, ids}},
+      {{"profile", model, "hello", "--device", "npu", "--machine", machine, "-o"}, {model, machine}},
+      {{"profile", blob, "hello", "-o"}, {blob}},
+      {{"run", model, "hello", "--device", "npu", "--machine", machine, "--prompt-cache"}, {model, machine}},
+      {{"run", blob, "hello", "--prompt-cache"}, {blob}},
+      {{"inspect", blob, "--timeline"}, {blob}}};
+  for (const auto& [command, inputs] : writers) {
+    for (const std::string& input : inputs) {
+      const std::string before = readFile(input);
+      const std::string symbolic = folder.file("symbolic.svg");
+      const std::string hard = folder.file("hard.svg");
+      fs::create_symlink(input, symbolic);
+      fs::create_hard_link(input, hard);
+      const std::string dotted = folder.file("../" + fs::path(input).parent_path().filename().string() + "/" +
+                                             fs::path(input).filename().string());
+      for (const std::string& output : {input, dotted, symbolic, hard}) {
+        auto arguments = command;
+        arguments.push_back(output);
+        const auto result = folder.run("firn", arguments);
+        EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);
+        EXPECT_THAT(result.err, HasSubstr("is the input '" + input + "' itself")) << testing::PrintToString(arguments);
+        ASSERT_TRUE(readFile(input) == before) << testing::PrintToString(arguments);
+      }
+      fs::remove(symbolic);
+      fs::remove(hard);
+    }
   }
-  const std::string before = readFile(model);
-  EXPECT_EQ(folder.run("firn", {"compile", model, "-o", model}).exitCode, 2);
-  EXPECT_EQ(readFile(model), before);
+  EXPECT_THAT(folder.cachedBlobs(), testing::IsEmpty()) << "compiled before it was refused";
 }
 
 TEST_F(CliFilesTest, AnOutputThatIsALinkIsWrittenWhereItLeads) {
@@ -159,10 +190,15 @@ TEST_F(CliFilesTest, AnOutputNeverReplacesAShard) {
   const std::string ids = folder.file("ids.json");
   std::ofstream(ids) << "[1, 2, 3]";
   const std::string before = readFile(paths[1]);
-  const auto result = folder.run("firn", {"eval", "logits", paths[0], "--ids", ids, "-o", paths[1]});
-  EXPECT_EQ(result.exitCode, 2) << result.err;
-  EXPECT_EQ(folder.run("firn", {"compile", paths[0], "-o", paths[1]}).exitCode, 2);
-  EXPECT_EQ(readFile(paths[1]), before);
+  for (std::vector<std::string> command : {std::vector<std::string>{"eval", "logits", paths[0], "--ids", ids, "-o"},
+                                           {"profile", paths[0], "--prompt-ids", "1", "-o"},
+                                           {"run", paths[0], "--prompt-ids", "1", "--prompt-cache"},
+                                           {"compile", paths[0], "-o"}}) {
+    command.push_back(paths[1]);
+    const auto result = folder.run("firn", command);
+    EXPECT_EQ(result.exitCode, 2) << result.err;
+    EXPECT_TRUE(readFile(paths[1]) == before) << command.front();
+  }
 }
 
 TEST_F(CliFilesTest, AFullOutputIsAnErrorAndNoInterrupt) {
