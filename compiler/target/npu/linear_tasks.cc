@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/target/npu/linear_weights.h"
+
 namespace firn::target::npu {
 namespace {
 
@@ -38,7 +40,7 @@ struct Input {
 class LinearTasks {
  public:
   LinearTasks(NpuBody& npu, const LinearGroup& group, const LinearTiling& tiling)
-      : npu_(npu), group_(group), tiling_(tiling), m_(group.x.dims[0]), k_(group.x.dims[1]) {}
+      : npu_(npu), weights_(npu), group_(group), tiling_(tiling), m_(group.x.dims[0]), k_(group.x.dims[1]) {}
 
   void emit() {
     if (tiling_.byRows) {
@@ -240,95 +242,52 @@ class LinearTasks {
            !layer.turn && !isGated();
   }
 
+  /// Adds the products of columns `depth` of x to `out`, in pieces of W that have room.
+  /// Adds the products of columns `depth` of x to `out`, in pieces of W that have room.
   void multiply(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {
-    if (tiling_.isNative) return multiplyCodes(layer, shares, x, depth, out);
-    const OnChip w = loadHalf(layer, shares, depth);
-    for (const Share& share : shares) {
-      npu_.run("npu.matmul", layer.name, {rowsOf(x.half, share), w.in(share.tile), rowsOf(out, share)},
-               {npu_.integer(depth.first == 0 ? 0 : 1)});
+    const Range columns = shares.front().columns;
+    for (int64_t first = 0; first < columns.count; first += tiling_.nPiece) {
+      const int64_t count = std::min(tiling_.nPiece, columns.count - first);
+      const WeightBlock block = {{columns.first + first, count}, depth, k_};
+      if (tiling_.isNative) {
+        multiplyCodes(layer, shares, x, block, out);
+      } else {
+        multiplyHalf(layer, shares, x, block, out);
+      }
     }
   }
 
-  void multiplyCodes(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {
-    const StoredWeights& weights = layer.weights;
-    const Range columns = shares.front().columns;
-    const int64_t groups = groupsIn(layer, depth);
-    const Planes planes = loadPlanes(layer, tilesOf(shares), columns, depth);
+  /// Where the results of a block of W are.
+  static Tensor resultsOf(const OnChip& out, const Share& share, const WeightBlock& block) {
+    return rowsOf(out, share).columns(block.rows.first - share.columns.first, block.rows.count);
+  }
+
+  mlir::Attribute accumulates(const WeightBlock& block) { return npu_.integer(block.depth.first == 0 ? 0 : 1); }
+
+  void multiplyHalf(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, const WeightBlock& block,
+                    const OnChip& out) {
+    const OnChip w = weights_.half(layer, tilesOf(shares), block);
+    for (const Share& share : shares) {
+      npu_.run("npu.matmul", layer.name, {rowsOf(x.half, share), w.in(share.tile), resultsOf(out, share, block)},
+               {accumulates(block)});
+    }
+  }
+
+  void multiplyCodes(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, const WeightBlock& block,
+                     const OnChip& out) {
+    const int64_t groups = groupsIn(layer, block.depth);
+    const WeightPlanes planes = weights_.planes(layer, tilesOf(shares), block);
     for (const Share& share : shares) {
       const OnChip partials =
-          npu_.onChip("partials", uint64_t{1} << share.tile, DType::kF32, {groups, share.rows.count, columns.count});
+          npu_.onChip("partials", uint64_t{1} << share.tile, DType::kF32, {groups, share.rows.count, block.rows.count});
       npu_.run("npu.matmul_groups", layer.name,
                {rowsOf(x.half, share), planes.codes.in(share.tile), partials.in(share.tile)},
-               {npu_.integer(weights.bits), npu_.integer(weights.zero)});
+               {npu_.integer(layer.weights.bits), npu_.integer(layer.weights.zero)});
       llvm::SmallVector<Tensor> operands = {partials.in(share.tile), planes.scales->in(share.tile)};
       if (planes.mins) operands.append({planes.mins->in(share.tile), rowsOf(*x.sums, share)});
-      operands.push_back(rowsOf(out, share));
-      npu_.run("npu.accumulate", layer.name, operands, {npu_.integer(depth.first == 0 ? 0 : 1)});
+      operands.push_back(resultsOf(out, share, block));
+      npu_.run("npu.accumulate", layer.name, operands, {accumulates(block)});
     }
-  }
-
-  /// Weights as they are stored, on chip.
-  struct Planes {
-    OnChip codes;  ///< or raw rows
-    std::optional<OnChip> scales;
-    std::optional<OnChip> mins;
-  };
-
-  OnChip loadPlane(const Tensor& plane, uint64_t tiles, Range rows, Range depth, llvm::StringRef name) {
-    const Range columns = {depth.first * plane.dims[1] / k_, depth.count * plane.dims[1] / k_};
-    const OnChip loaded = npu_.onChip("w", tiles, plane.dtype, {rows.count, columns.count});
-    npu_.load(part(plane, rows, columns), loaded, name);
-    return loaded;
-  }
-
-  Planes loadPlanes(const Layer& layer, uint64_t tiles, Range rows, Range depth) {
-    const StoredWeights& weights = layer.weights;
-    Planes planes = {loadPlane(weights.rows, tiles, rows, depth, layer.name), {}, {}};
-    if (weights.form != WeightForm::kGroups) return planes;
-    planes.scales = loadPlane(weights.scales, tiles, rows, depth, layer.name);
-    if (weights.mins) planes.mins = loadPlane(*weights.mins, tiles, rows, depth, layer.name);
-    return planes;
-  }
-
-  /// Weights of the chunk as f16 in all tiles of `shares`: each brings a part of them to f16 and passes it on.
-  OnChip loadHalf(const Layer& layer, llvm::ArrayRef<Share> shares, Range depth) {
-    const Range columns = shares.front().columns;
-    const uint64_t tiles = tilesOf(shares);
-    if (layer.weights.form == WeightForm::kHalf) {
-      OnChip half = loadPlane(layer.weights.rows, tiles, columns, depth, layer.name);
-      half.dtype = DType::kF16;
-      half.dims = {columns.count, depth.count};
-      return half;
-    }
-    const OnChip half = npu_.onChip("half", tiles, DType::kF16, {columns.count, depth.count});
-    if (shares.size() == 1) {
-      expand(layer, shares.front().tile, columns, depth, half.in(shares.front().tile));
-      return half;
-    }
-    const std::vector<Range> parts = splitEvenly(columns.count, static_cast<int64_t>(shares.size()), 1);
-    for (auto [share, rows] : llvm::zip(shares, parts)) {
-      if (rows.count == 0) continue;
-      const Tensor own = half.in(share.tile).slice(rows.first, rows.count);
-      expand(layer, share.tile, {columns.first + rows.first, rows.count}, depth, own);
-      OnChip others = half;
-      others.tiles &= ~(uint64_t{1} << share.tile);
-      npu_.multicast(own, others, rows, layer.name);
-    }
-    return half;
-  }
-
-  void expand(const Layer& layer, int64_t tile, Range rows, Range depth, const Tensor& to) {
-    const StoredWeights& weights = layer.weights;
-    const Planes planes = loadPlanes(layer, uint64_t{1} << tile, rows, depth);
-    if (weights.form == WeightForm::kRaw) {
-      npu_.run("npu.expand", layer.name, {planes.codes.in(tile), to},
-               {npu_.integer(static_cast<int64_t>(weights.type))});
-      return;
-    }
-    llvm::SmallVector<Tensor> operands = {planes.codes.in(tile), planes.scales->in(tile)};
-    if (planes.mins) operands.push_back(planes.mins->in(tile));
-    operands.push_back(to);
-    npu_.run("npu.expand_groups", layer.name, operands, {npu_.integer(weights.bits), npu_.integer(weights.zero)});
   }
 
   void addBias(const Layer& layer, llvm::ArrayRef<Share> shares, const OnChip& out) {
@@ -379,6 +338,7 @@ class LinearTasks {
   }
 
   NpuBody& npu_;
+  WeightsOnChip weights_;
   const LinearGroup& group_;
   const LinearTiling& tiling_;
   int64_t m_;

@@ -34,7 +34,7 @@ class Candidate {
     const uint64_t out = results() * kSingle;
     uint64_t kept = (isWhole() ? 2 : 1) * width() * out +
                     3 * std::min(out, product(tiling_.mBlock, sliceColumns(tiling_.mBlock)) * kSingle);
-    if (tiling_.isNative) kept += 2 * out * chunkGroups();
+    if (tiling_.isNative) kept += 2 * product(tiling_.mBlock, tiling_.nPiece) * kSingle * chunkGroups();
     // The f32 form of a whole x is gone before the first results are there.
     return isWhole() ? input + std::max(loaded, weights + kept) : 2 * input + loaded + weights + kept;
   }
@@ -54,10 +54,10 @@ class Candidate {
   bool expands() const { return shape_.form != WeightForm::kHalf && !tiling_.isNative; }
   /// Tiles that bring a chunk of weights to f16 together.
   int64_t sharers() const { return tiling_.byRows ? machine_.tiles : 1; }
-  uint64_t halfBytes() const { return product(tiling_.nChunk, tiling_.kChunk) * kHalf; }
+  uint64_t halfBytes() const { return product(tiling_.nPiece, tiling_.kChunk) * kHalf; }
   uint64_t storedBytes() const {
     return shape_.rowBytes * static_cast<uint64_t>(tiling_.kChunk) / static_cast<uint64_t>(shape_.k) *
-           static_cast<uint64_t>(tiling_.nChunk);
+           static_cast<uint64_t>(tiling_.nPiece);
   }
   uint64_t chunkGroups() const {
     return static_cast<uint64_t>(std::max<int64_t>(1, shape_.groups * tiling_.kChunk / shape_.k));
@@ -72,6 +72,7 @@ class Candidate {
     return ceilDiv(own, tiling_.nChunk);
   }
 
+  uint64_t pieces() const { return static_cast<uint64_t>(ceilDiv(tiling_.nChunk, tiling_.nPiece)); }
   uint64_t width() const { return static_cast<uint64_t>(shape_.width); }
   uint64_t results() const { return product(tiling_.mBlock, tiling_.nChunk); }
 
@@ -79,13 +80,13 @@ class Candidate {
 
   uint64_t dpu() const {
     machine::Matmul matmul = {.m = static_cast<uint32_t>(std::min(tiling_.mBlock, shape_.m)),
-                              .n = static_cast<uint32_t>(tiling_.nChunk),
+                              .n = static_cast<uint32_t>(tiling_.nPiece),
                               .k = static_cast<uint32_t>(tiling_.kChunk)};
     if (tiling_.isNative) {
       matmul.weightBits = shape_.codeBits;
       matmul.groups = static_cast<uint32_t>(chunkGroups());
     }
-    return width() * machine::dpuWork(machine_, matmul).fixedPicoseconds;
+    return width() * pieces() * machine::dpuWork(machine_, matmul).fixedPicoseconds;
   }
 
   uint64_t kernel(std::string_view name, uint64_t elements) const {
@@ -94,8 +95,9 @@ class Candidate {
 
   uint64_t shave() const {
     uint64_t sum = 0;
-    if (expands()) sum += width() * kernel("expand", halfBytes() / kHalf / static_cast<uint64_t>(sharers()));
-    if (tiling_.isNative) sum += width() * kernel("accumulate", results() * chunkGroups());
+    if (expands()) sum += width() * pieces() * kernel("expand", halfBytes() / kHalf / static_cast<uint64_t>(sharers()));
+    const uint64_t sums = product(tiling_.mBlock, tiling_.nPiece) * chunkGroups();
+    if (tiling_.isNative) sum += width() * pieces() * kernel("accumulate", sums);
     if (shape_.casts && !isWhole()) sum += kernel("cast", product(tiling_.mBlock, tiling_.kChunk));
     const auto last = static_cast<uint64_t>(depths());  // what stands behind the products comes once in so many steps
     if (shape_.width > 1) sum += kernel("silu_mul", results()) / last;
@@ -111,7 +113,7 @@ class Candidate {
   /// Copies of a step that touch DDR, of all tiles: weights in, results out.
   uint64_t copies() const {
     const uint64_t planes = shape_.form == WeightForm::kGroups ? 2 : 1;
-    return machine_.tiles * (width() * planes + 1);
+    return machine_.tiles * (width() * pieces() * planes + 1);
   }
   uint64_t latencies() const { return copies() * copy(0, true); }
 
@@ -121,8 +123,8 @@ class Candidate {
     const auto shares = static_cast<uint64_t>(sharers());
     const uint64_t planes = shape_.form == WeightForm::kGroups ? 2 : 1;
     const uint64_t latency = copy(0, true);
-    uint64_t sum = width() * tiles * (copy(storedBytes() / shares, true) + (planes - 1) * latency);
-    if (expands() && tiling_.byRows) sum += width() * tiles * copy(halfBytes() / shares, false);
+    uint64_t sum = width() * pieces() * tiles * (copy(storedBytes() / shares, true) + (planes - 1) * latency);
+    if (expands() && tiling_.byRows) sum += width() * pieces() * tiles * copy(halfBytes() / shares, false);
     if (!isWhole()) sum += (tiling_.byRows ? tiles : 1) * copy(product(tiling_.mBlock, tiling_.kChunk) * kHalf, true);
     const uint64_t ways = shape_.adds ? 2 : 1;
     return sum + ways * tiles * copy(results() * kSingle, true) / static_cast<uint64_t>(depths());
@@ -163,10 +165,14 @@ Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearS
     for (const int64_t nChunk : kChunks) {
       if (nChunk > std::max(shape.n, kGridUnit) * 2 || nChunk % shape.columnUnit != 0) continue;
       const int64_t chunk = std::min(nChunk, shape.n);
-      offer({false, false, shape.m, chunk, kChunk});
-      if (shape.form == WeightForm::kGroups) offer({false, true, shape.m, chunk, kChunk});
-      for (int64_t parts = 1; shape.m > kGridUnit && parts <= perTile / kGridUnit; ++parts) {
-        offer({true, false, ceilDiv(perTile / kGridUnit, parts) * kGridUnit, chunk, kChunk});
+      for (const int64_t pieces : {1, 2, 4, 8}) {
+        const int64_t piece = ceilDiv(chunk, pieces);
+        if (pieces > 1 && piece % kGridUnit != 0) break;
+        offer({false, false, shape.m, chunk, piece, kChunk});
+        if (shape.form == WeightForm::kGroups) offer({false, true, shape.m, chunk, piece, kChunk});
+        for (int64_t parts = 1; shape.m > kGridUnit && parts <= perTile / kGridUnit; ++parts) {
+          offer({true, false, ceilDiv(perTile / kGridUnit, parts) * kGridUnit, chunk, piece, kChunk});
+        }
       }
     }
   }

@@ -39,6 +39,7 @@ struct LinearTiling {
   bool isNative = false;     ///< kGroups: codes are multiplied as they are, group by group
   int64_t mBlock = 0;        ///< rows of x that a tile holds at once
   int64_t nChunk = 0;        ///< rows of W, as many results
+  int64_t nPiece = 0;        ///< rows of W that are brought in at once, of those of a chunk
   int64_t kChunk = 0;        ///< less than k: results are summed up over pieces of k
   uint64_t picoseconds = 0;  ///< an estimate, for choosing
 };

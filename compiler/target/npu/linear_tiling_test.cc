@@ -1,0 +1,76 @@
+#include "compiler/target/npu/linear_tiling.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/target/npu/machine_files.h"
+
+namespace firn::target::npu {
+namespace {
+
+machine::Machine machineOf(std::string_view name) {
+  return *machine::parseMachine(*firn::npu::machineText(name), name);
+}
+
+/// Rows of 4 bits in groups of 32.
+LinearShape shapeOf(int64_t m, int64_t n, int64_t k) {
+  LinearShape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  shape.form = WeightForm::kGroups;
+  shape.codeBits = 4;
+  shape.groups = k / 32;
+  shape.blockElements = 32;
+  shape.rowBytes = static_cast<uint64_t>(k / 2 + k / 32 * 2);
+  return shape;
+}
+
+/// 128 rows of W at once, as long as those of a model of 3B or 8B parameters, do not fit twice as f16; their results
+/// do.
+TEST(LinearTilingTest, HeadsOf128FitHoweverLongTheRowsOfW) {
+  for (const int64_t k : {3072, 4096, 8192}) {
+    for (const int64_t m : {1, 16, 64, 256, 1024}) {
+      LinearShape shape = shapeOf(m, k + 2048, k);
+      shape.columnUnit = 128;
+      shape.needsWhole = shape.casts = true;
+      const auto tiling = chooseTiling(machineOf("lnl"), shape);
+      ASSERT_TRUE(tiling.isOk()) << tiling.status().message();
+      EXPECT_EQ(tiling->nChunk % 128, 0);
+      EXPECT_EQ(tiling->nChunk % tiling->nPiece, 0);
+      EXPECT_EQ(tiling->nPiece % kGridUnit, 0);
+      EXPECT_EQ(tiling->kChunk, k);
+    }
+  }
+}
+
+/// Three chunks of f16 weights, x and the results of 176 rows fit a tile of 1440 KiB with 32 columns a chunk.
+TEST(LinearTilingTest, AGatedPairKeepsAllItsRowsInATile) {
+  LinearShape shape = shapeOf(1024, 8192, 2048);
+  shape.width = 2;
+  shape.needsWhole = shape.casts = true;
+  const auto tiling = chooseTiling(machineOf("lnl"), shape);
+  ASSERT_TRUE(tiling.isOk()) << tiling.status().message();
+  EXPECT_TRUE(tiling->byRows);
+  EXPECT_EQ(tiling->mBlock, 176);
+  EXPECT_GE(tiling->nChunk, 32);
+}
+
+TEST(LinearTilingTest, OneRowIsMultipliedByCodes) {
+  const auto tiling = chooseTiling(machineOf("lnl"), shapeOf(1, 2048, 8192));
+  ASSERT_TRUE(tiling.isOk()) << tiling.status().message();
+  EXPECT_TRUE(tiling->isNative);
+  EXPECT_FALSE(tiling->byRows);
+}
+
+TEST(LinearTilingTest, WhatFitsNowhereIsNamedWithItsBytes) {
+  LinearShape shape = shapeOf(16, 2048, 1 << 20);
+  shape.needsWhole = true;
+  const auto tiling = chooseTiling(machineOf("lnl"), shape);
+  ASSERT_FALSE(tiling.isOk());
+  EXPECT_EQ(tiling.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(tiling.status().message().find("[2048, 1048576]"), std::string::npos) << tiling.status().message();
+  EXPECT_NE(tiling.status().message().find("1474560"), std::string::npos) << tiling.status().message();
+}
+
+}  // namespace
+}  // namespace firn::target::npu
