@@ -1,8 +1,9 @@
 """clang-tidy over the source files that a build folder compiles, except those that passed before and have not changed.
 
-usage: check_tidy.py BUILD_FOLDER [--without=CHECKS] FILE...
+usage: check_tidy.py BUILD_FOLDER [--without=CHECKS] [--since=COMMIT] FILE...
 
-CHECKS are globs with commas between them, of checks of .clang-tidy that do not run.
+CHECKS are globs with commas between them, of checks of .clang-tidy that do not run. With COMMIT only files are looked at that have
+changed since, or that include a header which has.
 
 A pass is remembered in BUILD_FOLDER/tidy-cache.json, one without CHECKS in tidy-cache-part.json: the non-system headers that the
 compiler found for the file, and a hash of clang-tidy's version, .clang-tidy, CHECKS, the compile command, and the bytes of the file
@@ -75,10 +76,29 @@ def check(source, commands, folder, without):
     return run.returncode == 0, run.stdout + (run.stderr if run.returncode != 0 else ""), headers
 
 
+def changed_since(commit, sources, commands):
+    """Those of `sources` that git says have changed, or a header that they include, or the checks themselves."""
+    out = subprocess.run(["git", "diff", "--name-only", commit], capture_output=True, text=True, check=True).stdout
+    changed = set(out.splitlines())
+    if ".clang-tidy" in changed:
+        return sources
+    if not any(file.endswith((".h", ".def")) for file in changed):
+        return [s for s in sources if s in changed]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        read = pool.map(lambda s: {header for entry in commands[s] for header in headers_of(entry)}, sources)
+        return [s for s, headers in zip(sources, read) if s in changed or headers & changed]
+
+
+def option(name):
+    """The value of `--name=VALUE` where it is the next word behind the folder."""
+    if len(sys.argv) > 2 and sys.argv[2].startswith(f"--{name}="):
+        return sys.argv.pop(2).removeprefix(f"--{name}=")
+    return ""
+
+
 def main():
-    without = []
-    if len(sys.argv) > 2 and sys.argv[2].startswith("--without="):
-        without = sys.argv.pop(2).removeprefix("--without=").split(",")
+    without = [glob for glob in option("without").split(",") if glob]
+    since = option("since")
     if len(sys.argv) < 2 or any(argument.startswith("-") for argument in sys.argv[1:]):
         print(__doc__.strip())
         sys.exit(0 if sys.argv[1:] == ["--help"] else 2)
@@ -90,6 +110,8 @@ def main():
     name = "tidy-cache-part.json" if without else "tidy-cache.json"
     cache = Cache(pathlib.Path(folder, name), [version, pathlib.Path(".clang-tidy").read_text(), without])
     sources = [s for s in sources if s in commands]  # only what the preset compiles can be checked
+    if since:
+        sources = changed_since(since, sources, commands)
     texts = {s: sorted(entry["command"] for entry in commands[s]) for s in sources}
     stale = [s for s in sources if not cache.has(s, texts[s])]
     print(f"check: clang-tidy ({len(stale)} of {len(sources)} files; the others have passed)", flush=True)

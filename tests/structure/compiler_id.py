@@ -1,5 +1,5 @@
 """The compiler's identity hashes every source that decides the bytes of a blob, and nothing else: with each source those
-that it includes, the source beside each header, and no test.
+that it includes, the source beside each header, every machine file, and no test.
 usage: compiler_id.py BUILD_FOLDER, from the root of the tree"""
 import pathlib
 import re
@@ -14,7 +14,7 @@ def included(path):
 
 def problems(listed):
     for path in sorted(listed):
-        if re.search(r"_test\.|_for_test\.|/test/|/(sample_program|sample_file|two_target_program)\.", path):
+        if re.search(r"_test\.|_for_test\.|/test/|/(sample_program|sample_file|npu_sample|two_target_program)\.", path):
             yield f"{path} decides no byte of a blob, but is hashed"
         for needed in included(path):
             if needed not in listed:
@@ -22,6 +22,9 @@ def problems(listed):
         beside = re.sub(r"\.h$", ".cc", path)
         if pathlib.Path(beside).is_file() and beside not in listed:
             yield f"{beside} stands beside {path}, but is not hashed"
+    for machine in sorted(map(str, pathlib.Path("compiler/target/npu/machines").glob("*.json"))):
+        if machine not in listed and not machine.endswith(".schema.json"):
+            yield f"{machine} is built into the compiler, but is not hashed"
 
 
 def main():

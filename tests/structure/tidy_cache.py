@@ -25,10 +25,14 @@ def main():
             write("compile_commands.json", json.dumps([
                 {"directory": name, "file": f"{name}/{f}.cc", "command": f"clang++-19 {flags} -o {f}.o -c {name}/{f}.cc"} for f in "ab"]))
 
-        def expect(what, checked, passes, options=()):
+        def git(*words):
+            author = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+            subprocess.run(["git", *author, *words], cwd=name, capture_output=True, check=True)
+
+        def expect(what, checked, passes, options=(), among=2):
             command = [sys.executable, SCRIPT, ".", *options, "a.cc", "b.cc", "not_compiled.cc"]
             run = subprocess.run(command, cwd=name, capture_output=True, text=True)
-            if f"({checked} of 2 files" not in run.stdout or (run.returncode == 0) != passes:
+            if f"({checked} of {among} files" not in run.stdout or (run.returncode == 0) != passes:
                 failures.append(f"{what}: expected {checked} checked, passes {passes}; exit code {run.returncode}, {run.stdout}{run.stderr}")
 
         write(".clang-tidy", settings)
@@ -65,6 +69,21 @@ def main():
         write("tidy-cache.json", '{"a.cc": 1, "b.cc": {"hash": ""}}')
         expect("a cache of another shape", 2, True)
         expect("written again", 0, True)
+
+        since = ["--since=HEAD"]
+        write("a.cc", '#include "outer.h"\nint aValue = innerValue;\n')
+        write("b.cc", "int bValue = 1;\n")
+        git("init", "--quiet")
+        git("add", ".")
+        git("commit", "--quiet", "--message=all")
+        expect("nothing since the commit", 0, True, since, among=0)
+        write("b.cc", "int b_value = 1;\n")
+        expect("a source since the commit", 1, False, since, among=1)
+        write("inner.h", "inline int inner_value = 1;\n#define innerValue 1\n")
+        write("b.cc", "int bValue = 1;\n")
+        expect("a header of a header since the commit", 1, False, since, among=1)
+        write(".clang-tidy", settings + "# changed\n")
+        expect("settings since the commit", 2, False, since, among=2)
     sys.exit("\n".join(failures) or 0)
 
 
