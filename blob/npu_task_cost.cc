@@ -1,6 +1,7 @@
 #include "blob/npu_task_cost.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/dtype.h"
 #include "blob/npu_task_rules.h"
@@ -30,7 +31,7 @@ machine::Matmul matmulOf(TaskOp op, std::span<const OperandRecord> operands, std
   return matmul;
 }
 
-/// The operand whose elements a kernel of SHAVE works through; docs/npu.md has the list.
+/// The operand whose elements a kernel of SHAVE works through.
 const OperandRecord& workedOn(TaskOp op, std::span<const OperandRecord> operands) {
   switch (op) {
     case TaskOp::kNpuEmbed: return operands[2];
@@ -40,6 +41,14 @@ const OperandRecord& workedOn(TaskOp op, std::span<const OperandRecord> operands
     default: return operands[0];
   }
 }
+
+/// What a kernel of SHAVE counts as elements; docs/npu.md has the list.
+uint64_t shaveElements(TaskOp op, std::span<const OperandRecord> operands) {
+  const bool hasMins = op == TaskOp::kNpuAccumulate && operands.size() == npuTaskRule(op)->operandCount(true);
+  return elementsOf(workedOn(op, operands)) * (hasMins ? 2 : 1);
+}
+
+bool isInCmx(const OperandRecord& operand) { return operand.space == Space::kCmx; }
 
 /// Bytes of the rows that an embed reads of its tables, which stand between ids and out.
 uint64_t gatheredBytes(std::span<const OperandRecord> operands) {
@@ -57,18 +66,18 @@ machine::Work npuTaskWork(const machine::Machine& machine, TaskOp op, std::span<
   const NpuTaskRule& rule = *npuTaskRule(op);
   if (rule.engine == machine::Engine::kDpu) return machine::dpuWork(machine, matmulOf(op, operands, attrs));
   if (rule.engine == machine::Engine::kDma) {
-    const bool touchesDdr = operands[0].space != Space::kCmx || operands[1].space != Space::kCmx;
-    const bool isWithinDdr = operands[0].space != Space::kCmx && operands[1].space != Space::kCmx;
+    const bool touchesDdr = !isInCmx(operands[0]) || !isInCmx(operands[1]);
+    const bool isWithinDdr = !isInCmx(operands[0]) && !isInCmx(operands[1]);
     return machine::dmaWork(machine, bytesOf(operands[0]) * (isWithinDdr ? 2 : 1), touchesDdr);
   }
   constexpr size_t kPrefixLength = 4;  // "npu."
-  machine::Work work =
-      machine::shaveWork(machine, taskOpName(op).substr(kPrefixLength), elementsOf(workedOn(op, operands)));
+  machine::Work work = machine::shaveWork(machine, taskOpName(op).substr(kPrefixLength), shaveElements(op, operands));
   if (op != TaskOp::kNpuEmbed && op != TaskOp::kNpuEmbedGroups) return work;
   const uint64_t bytes = gatheredBytes(operands);
   const machine::Work read = machine::dmaWork(machine, bytes, true);
   const uint64_t rate = std::min<uint64_t>(machine::engineBytesPerMicrosecond(machine), machine.ddrMegabytesPerSecond);
   work.fixedPicoseconds += read.fixedPicoseconds + machine::transferPicoseconds(bytes, rate);
+  work.ddrBytes = bytes;
   return work;
 }
 
@@ -78,7 +87,20 @@ uint64_t npuTaskMacs(TaskOp op, std::span<const OperandRecord> operands) {
 }
 
 uint64_t npuTaskElements(TaskOp op, std::span<const OperandRecord> operands) {
-  return npuTaskRule(op)->engine == machine::Engine::kShave ? elementsOf(workedOn(op, operands)) : 0;
+  return npuTaskRule(op)->engine == machine::Engine::kShave ? shaveElements(op, operands) : 0;
+}
+
+uint64_t npuTaskCmxBytes(const machine::Machine& machine, TaskOp op, std::span<const OperandRecord> operands,
+                         std::span<const uint64_t> attrs) {
+  const machine::Engine engine = npuTaskRule(op)->engine;
+  if (engine == machine::Engine::kDpu) return machine::dpuWork(machine, matmulOf(op, operands, attrs)).cmxBytes;
+  if (engine != machine::Engine::kDma) return 0;
+  const uint64_t reads = isInCmx(operands[0]) ? 1 : 0;
+  uint64_t writes = isInCmx(operands[1]) ? 1 : 0;
+  if (writes != 0 && op == TaskOp::kNpuCopy) {  // the tiles of a multicast are those of the attribute and its own
+    writes = static_cast<uint64_t>(std::popcount(attrs[0] | uint64_t{1} << operands[1].base));
+  }
+  return bytesOf(operands[0]) * (reads + writes);
 }
 
 }  // namespace firn::blob

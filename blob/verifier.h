@@ -13,14 +13,12 @@
 //     model's sizes (verify/task_op_verify.h, verify/npu_task_verify.h), and the bytes that these span; ids, positions
 //     and mask come from the symbols a device checks at submit, but for the npu;
 //   - a view of the cache is whole heads of one K or V, with their own scales (verify/cache_views.h), and what an
-//   attention
-//     reads as keys is a K; a copy of the npu reads any rows of one part;
+//     attention reads as keys is a K; a copy of the npu reads any rows of one part;
 //   - a written operand does not overlap another operand of its task, unless the op may work in place and both are the
 //     same view. Operands of different bases are apart: only the cache is written by way of a param, and a task that
 //     writes it names one;
 //   - a program for the npu has a machine file, its bodies are the queues of that machine, each task is on an engine
-//   that
-//     runs its op, and the barriers exist.
+//     that runs its op, and the barriers exist.
 // Not proved: that lanes of one segment do not race for scratch (values only, never memory safety), that numbers in
 // weights and scratch are finite, that K and V of an attention are those of the call's layer, and that the kernels of a
 // device accept the workspace of an attention task. Of the npu: that barriers order the tasks, or do not lock them for
@@ -52,7 +50,8 @@ struct VerifiedOutside {
 /// Verifies the part of a file of `fileBytes` bytes that lies before its weights; `outside` must be 4096-byte aligned.
 /// version_mismatch names both versions; corrupt and unsupported name section, table and record.
 /// Linear in outside.size(); allocates one copy of the symbol table, two bytes for each param, 16 for each entry, the
-/// machine file as a tree, and a BodyNeeds (verify/task_op_verify.h) for each body: up to 16 MiB.
+/// machine file as a tree of at most 1000 values, and a BodyNeeds (verify/task_op_verify.h) for each body: up to 16
+/// MiB.
 Result<VerifiedOutside> verifyOutside(std::span<const std::byte> outside, uint64_t fileBytes);
 
 /// What a program is checked against besides its tables.

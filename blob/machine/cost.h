@@ -17,7 +17,7 @@ inline constexpr uint64_t kMostPicoseconds = uint64_t{1} << 61;
 struct Work {
   uint64_t fixedPicoseconds = 0;  ///< DPU, SHAVE: all its time. DMA: the latency, in which it uses no bandwidth
   uint64_t ddrBytes = 0;          ///< read from or written to DDR. A DMA that has some moves these after its latency
-  uint64_t cmxBytes = 0;          ///< read from or written to CMX. A DMA without ddrBytes moves these
+  uint64_t cmxBytes = 0;          ///< DPU: read from or written to CMX. DMA: all it moves; without ddrBytes, within CMX
 };
 
 /// a f16[m,k] times w[n,k] (transposed), into groups x [m,n].

@@ -217,6 +217,12 @@ Status checkTogether(const Machine& machine) {
   return Status::ok();
 }
 
+/// A file has some 150 values, at most four deep: a cost line in the table of kernels in the object of SHAVE.
+constexpr size_t kMostValues = 1000;
+constexpr int kMostDepth = 8;
+/// Ends the parse of a file that would make a tree many times its size.
+struct TooMuch {};
+
 /// Parses, and refuses what the parser would forgive: a key that stands twice in an object.
 Result<json> parseText(std::string_view text) {
   if (text.size() > kMostMachineTextBytes) {
@@ -224,7 +230,11 @@ Result<json> parseText(std::string_view text) {
   }
   std::vector<std::set<std::string>> keys;
   std::string twice;
-  const auto watch = [&](int /*depth*/, json::parse_event_t event, json& parsed) {
+  size_t values = 0;
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    const bool isValue = event == json::parse_event_t::value || event == json::parse_event_t::array_start ||
+                         event == json::parse_event_t::object_start;
+    if (depth > kMostDepth || (isValue && ++values > kMostValues)) throw TooMuch();
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second && twice.empty()) {
@@ -241,6 +251,9 @@ Result<json> parseText(std::string_view text) {
     const auto before = text.substr(0, std::min(error.byte, text.size()));
     return invalidArgument(concat("line ", 1 + std::ranges::count(before, '\n'),
                                   ": found text that is no JSON, expected a machine file (docs/npu.md)"));
+  } catch (const TooMuch&) {
+    return invalidArgument(concat("found more than ", kMostValues, " values, or objects and lists more than ",
+                                  kMostDepth, " deep, expected the fields of a machine file (docs/npu.md)"));
   } catch (const json::exception&) {  // 1e999
     return invalidArgument("found a number that no double holds, expected numbers within the limits of docs/npu.md");
   }

@@ -190,7 +190,10 @@ TEST(MachineTest, WhatIsNoJson) {
   EXPECT_THAT(message("{\n\n\"tiles\": 2,}"), HasSubstr("line 3: "));
   EXPECT_THAT(message("[1]"), HasSubstr("found a list of 1, expected an object"));
   EXPECT_THAT(message(std::string(kMostMachineTextBytes + 1, ' ')), HasSubstr("bytes, expected at most"));
-  EXPECT_THAT(message(std::string(1 << 19, '[')), HasSubstr("no JSON"));
+  EXPECT_THAT(message(std::string(1 << 19, '[')), HasSubstr("objects and lists more than 8 deep"));
+  std::string many = "[0";
+  while (many.size() < kMostMachineTextBytes / 2) many += ",[]";
+  EXPECT_THAT(message(many + "]"), HasSubstr("found more than 1000 values"));
   EXPECT_THAT(message(R"({"name": "a", "name": "b"})"), HasSubstr("field 'name': found twice"));
   EXPECT_THAT(message(R"({"name": "\)"), HasSubstr("no JSON"));
   EXPECT_THAT(message(R"({"tiles": 1e999})"), HasSubstr("found a number that no double holds"));

@@ -70,7 +70,7 @@ TEST(HostileNpuTest, AMachineIsThereForTheNpuAlone) {
   expect(refusalOf(sampleContents(Target::kNpu), noCmx.dump()), "the machine has no CMX");
 }
 
-TEST(HostileNpuTest, AnUnknownSectionName) {
+TEST(HostileNpuTest, AnEmptyMachineSection) {
   Editor e(Target::kNpu);
   e.sectionHeader(SectionId::kMachine).sh_size = 0;
   expectMessage(e.read(), "section .firn.machine is empty: expected none");

@@ -12,8 +12,7 @@ namespace firn::target {
 /// For each task, how many tasks of each queue have certainly ended when it starts. Two rules, until nothing changes:
 /// - a task starts after the end of the one before it in its queue;
 /// - a task that waits for n signals of a barrier starts after a signal s if fewer than n of the others can come
-/// without
-///   s, and before the task: those that are not certain to come after s, and not after the task.
+///   without s, and before the task: those that are not certain to come after s, and not after the task.
 /// The second holds since without s the counter could not have reached n. Rules that use only what was proved before
 /// stay true, so the order never claims too much.
 class HappensBefore {
