@@ -1,4 +1,4 @@
-# Build rules that every folder uses: firn_library, firn_program, firn_test, firn_fuzzer.
+# Build rules that every folder uses: firn_library, firn_instruction_sets, firn_program, firn_test, firn_fuzzer.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -27,6 +27,27 @@ function(firn_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+endfunction()
+
+# firn_instruction_sets(LIBRARY): gives it the isa_<set>.cc of its folder, one translation unit for each instruction set, so
+# that the compiler uses its instructions nowhere else. Kernels are hot in every build; a Debug build keeps its asserts.
+function(firn_instruction_sets library)
+  set(flags -O3 -fno-math-errno)
+  if(FIRN_SANITIZE)
+    set(flags -O1 -fno-math-errno -DFIRN_KERNELS_SMALL)
+  endif()
+  set(avx2 -mavx2 -mfma -mf16c)
+  set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefer-vector-width=512)
+  set(portable "")
+  set(isas portable)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    list(APPEND isas avx2 avx512)
+    target_compile_definitions(${library} PRIVATE FIRN_CPU_X86)
+  endif()
+  foreach(isa IN LISTS isas)
+    target_sources(${library} PRIVATE isa_${isa}.cc)
+    set_source_files_properties(isa_${isa}.cc PROPERTIES COMPILE_OPTIONS "${flags};${${isa}}")
+  endforeach()
 endfunction()
 
 # firn_program(NAME SOURCES ... DEPS ...): a program in <build>/bin.

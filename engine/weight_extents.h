@@ -24,7 +24,7 @@ class WeightExtents {
   uint64_t bytesOf(std::span<const uint32_t> entries);
 
  private:
-  /// Bytes [first, second) behind the base that a call gives; base kNoBase: of the section.
+  /// Bytes [first, end) behind the base that a call gives; base kNoBase: of the section.
   struct Extent {
     uint16_t base = 0;
     uint64_t first = 0;

@@ -13,7 +13,7 @@ struct Turn {
 /// x to the nearest integer, ties to even; |x| below 2^51.
 double nearest(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
-/// For |r| up to a little above pi / 4: terms beyond are below 1e-17.
+/// For |r| up to a little above pi / 4: terms beyond are below 5e-17.
 Turn turnNearZero(double r) {
   const double square = r * r;
   double s = -1.0 / 1307674368000;
