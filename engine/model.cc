@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "blob/machine/machine.h"
+#include "runtime/cmx_memory.h"
+
 namespace firn::engine {
 
 Result<std::shared_ptr<Model>> Model::open(const std::string& path, const ModelOptions& options) {
@@ -24,7 +27,10 @@ Result<std::shared_ptr<Model>> Model::create(blob::Blob blob, const ModelOptions
 }
 
 uint64_t Model::memoryBytes() const {
-  return blob_->header().kvBytes + devices_.count() * blob_->header().scratchBytes;
+  const uint64_t cacheAndScratch = blob_->header().kvBytes + devices_.count() * blob_->header().scratchBytes;
+  if (blob_->machine().empty()) return cacheAndScratch;
+  const Result<machine::Machine> machine = machine::parseMachine(blob_->machine(), blob_->path());
+  return cacheAndScratch + (machine ? runtime::CmxMemory(*machine).bytes : 0);  // a device has read it: it is right
 }
 
 }  // namespace firn::engine

@@ -52,7 +52,7 @@ class Model {
   /// The device of the blob's own target, and the program on it.
   runtime::Device& device() { return devices_.first(); }
   runtime::ProgramId program() const { return devices_.program(); }
-  /// Bytes that stay taken: cache of one session and scratch; weights aside.
+  /// Bytes that stay taken: cache of one session, scratch, and the CMX of a simulated machine; weights aside.
   uint64_t memoryBytes() const;
 
  private:

@@ -37,10 +37,12 @@ double picojoulesOf(const blob::Blob& blob, const machine::Machine& machine, con
     for (const blob::TaskRecord& task : blob.tasksOf(blob.lanesOf(segment).front())) {
       const auto op = static_cast<blob::TaskOp>(task.op);
       const auto operands = blob.operandsOf(task);
-      const machine::Work work = blob::npuTaskWork(machine, op, operands, blob.attrsOf(task));
+      const auto attrs = blob.attrsOf(task);
+      const machine::Work work = blob::npuTaskWork(machine, op, operands, attrs);
+      const uint64_t cmxBytes = blob::npuTaskCmxBytes(machine, op, operands, attrs);
       sum += energy.perMac * static_cast<double>(blob::npuTaskMacs(op, operands)) +
              energy.perDdrByte * static_cast<double>(work.ddrBytes) +
-             energy.perCmxByte * static_cast<double>(work.cmxBytes) +
+             energy.perCmxByte * static_cast<double>(cmxBytes) +
              energy.perShaveElement * static_cast<double>(blob::npuTaskElements(op, operands));
     }
   }
@@ -67,7 +69,7 @@ Result<Simulator> Simulator::create(const blob::Blob& blob) {
                               ", which runs in real time; only one for npu can be simulated: compile the model with "
                               "--device npu"));
   }
-  FIRN_ASSIGN_OR_RETURN(simulator.machine_, machine::parseMachine(blob.machine(), blob.path()));
+  FIRN_ASSIGN_OR_RETURN(simulator.machine_, machine::parseMachine(blob.machine(), blob::kMachineSection));
   FIRN_ASSIGN_OR_RETURN(simulator.variants_, VariantTable::create(blob, {}));
   FIRN_RETURN_IF_ERROR(simulator.readModel());
   simulator.bodies_.resize(blob.bodies().size());
@@ -77,8 +79,13 @@ Result<Simulator> Simulator::create(const blob::Blob& blob) {
 
 Status Simulator::readModel() {
   const blob::ProgramHeader& header = blob_->header();
-  const uint64_t cacheAndScratch = header.kvBytes + header.scratchBytes;
-  if (header.weightsBytes > machine_.ddrBytes || cacheAndScratch > machine_.ddrBytes - header.weightsBytes) {
+  uint64_t left = machine_.ddrBytes;
+  const auto fits = [&](uint64_t bytes) {
+    const bool isRoom = bytes <= left;
+    left -= isRoom ? bytes : 0;
+    return isRoom;
+  };
+  if (!fits(header.weightsBytes) || !fits(header.kvBytes) || !fits(header.scratchBytes)) {
     return resourceExhausted(
         concat("the model takes ", megabytes(header.weightsBytes), " for weights, ", megabytes(header.kvBytes),
                " for a cache of ", header.kvRows, " rows and ", megabytes(header.scratchBytes), " of scratch, machine ",
@@ -152,7 +159,8 @@ Status Simulator::runEntry(uint32_t entry, SimulatedStage& stage) {
       FIRN_RETURN_IF_ERROR(needBody(call.body));
       stage.picojoules += *picojoules_[call.body];
     }
-    stage.run.add(runtime::simulatedRunOf(*blob_, machine_, part, bodies_));
+    FIRN_ASSIGN_OR_RETURN(const runtime::SimulatedRun run, runtime::simulatedRunOf(*blob_, machine_, part, bodies_));
+    stage.run.add(run);
   }
   return Status::ok();
 }

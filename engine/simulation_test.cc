@@ -6,7 +6,9 @@
 
 #include <string>
 
+#include "engine/model.h"
 #include "runtime/cts/tiny_model.h"
+#include "runtime/devices/npu/entry_timeline_for_test.h"
 
 namespace firn::engine {
 namespace {
@@ -123,6 +125,25 @@ TEST_F(SimulationTest, WhatDoesNotFitInTheMemoryOfTheMachineIsRefused) {
   const Status status = Simulator::create(*large).status();
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("4294 MB of scratch"), HasSubstr("machine"), HasSubstr("ddr.bytes")));
+  const auto beyondAll = cts::makeTinyBlob({.target = blob::Target::kNpu, .edit = [](blob::Program& program) {
+                                              program.entries.front().scratchBytes = UINT64_MAX;
+                                            }});
+  ASSERT_TRUE(beyondAll.isOk()) << beyondAll.status().toString();
+  EXPECT_EQ(Simulator::create(*beyondAll).status().code(), Code::kResourceExhausted);
+}
+
+/// Two tiles of 1 MiB beside cache and scratch, which a device of another target has alone.
+TEST_F(SimulationTest, AModelKnowsThatTheSimulatedMemoryIsTakenToo) {
+  const blob::ProgramHeader header = blob->header();
+  const auto model = Model::create(*std::move(blob), {});
+  ASSERT_TRUE(model.isOk()) << model.status().toString();
+  EXPECT_EQ((*model)->memoryBytes(), header.kvBytes + header.scratchBytes + 2 * (uint64_t{1} << 20));
+  auto reference = cts::makeTinyBlob({});
+  ASSERT_TRUE(reference.isOk());
+  const blob::ProgramHeader other = reference->header();
+  const auto plain = Model::create(*std::move(reference), {});
+  ASSERT_TRUE(plain.isOk()) << plain.status().toString();
+  EXPECT_EQ((*plain)->memoryBytes(), other.kvBytes + other.scratchBytes);
 }
 
 TEST_F(SimulationTest, OtherTargetsHaveNoSimulatedTime) {

@@ -81,6 +81,8 @@ class Device {
   /// out_of_range, before any work: valid not in 1..m, row0 + m > context (of a batch, row0 + 1 of a valid row), an id
   /// or position out of range. A device of fixed size computes all m rows: those of a chunk lie inside the context, so
   /// what each can see at most is known when the entry is compiled; those of a batch beyond the valid touch no cache.
+  /// internal, of a simulation in kChecked: what it found, naming the tasks. It stops there: rows of the cache and
+  /// outputs may have been written.
   virtual Status submit(ProgramId program, uint32_t entry) = 0;
   /// Waits for the entry in flight; its outputs are then readable.
   virtual Status wait() = 0;

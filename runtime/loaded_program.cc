@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "base/align.h"
 #include "blob/machine/machine.h"
+#include "runtime/cmx_memory.h"
 
 namespace firn::runtime {
 namespace {
@@ -83,8 +83,9 @@ Status LoadedProgram::takeMemory(blob::Target target) {
   }
   if (target != blob::Target::kNpu) return Status::ok();
   FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(blob_->machine(), blob_->path()));
-  tileBytes_ = roundUp(machine.cmxBytes, blob::kTensorAlignment);
-  FIRN_ASSIGN_OR_RETURN(cmx_, allocateDeviceMemory(machine.tiles * tileBytes_));
+  const CmxMemory cmx(machine);
+  tileBytes_ = cmx.tileBytes;
+  FIRN_ASSIGN_OR_RETURN(cmx_, allocateDeviceMemory(cmx.bytes));
   return Status::ok();
 }
 

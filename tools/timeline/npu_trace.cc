@@ -67,7 +67,9 @@ Result<const NpuTrace::Body*> NpuTrace::bodyOf(uint32_t body) {
   const auto [found, isNew] = bodies_.try_emplace(body);
   Body& result = found->second;
   if (!isNew) return &result;
-  FIRN_ASSIGN_OR_RETURN(result.timeline, runtime::bodyTimelineOf(*blob_, machine_, body));
+  Result<runtime::BodyTimeline> timeline = runtime::bodyTimelineOf(*blob_, machine_, body);
+  if (!timeline) return timeline.status().withPlace(blob_->path());
+  result.timeline = *std::move(timeline);
   result.ddrRate = ddrRateOf(*blob_, machine_, result.timeline);
   const std::vector<runtime::CmxUse> uses = runtime::cmxUsesOf(*blob_, result.timeline);
   for (uint32_t tile = 0; tile < machine_.tiles; ++tile) result.cmxFill.push_back(cmxFillOf(uses, tile));
@@ -81,7 +83,9 @@ Result<uint64_t> NpuTrace::add(uint32_t entry, uint64_t start) {
     FIRN_ASSIGN_OR_RETURN(const Body* body, bodyOf(call.body));
     FIRN_RETURN_IF_ERROR(addTasks(*body, call.layer, at));
     FIRN_RETURN_IF_ERROR(addCounters(*body, at));
-    at += body->timeline.timeline.picoseconds;
+    const Result<uint64_t> end = runtime::endOfCall(*blob_, record, body->timeline, at - start);
+    if (!end) return end.status().withPlace(blob_->path());
+    at = start + *end;
   }
   FIRN_RETURN_IF_ERROR(
       trace_->slice({.group = kGroup, .track = 1, .name = blob_->string(record.name), .begin = start, .end = at}));

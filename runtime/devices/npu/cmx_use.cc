@@ -75,21 +75,6 @@ class Tile {
   Pieces pieces_;  ///< by first byte; they do not overlap
 };
 
-/// Whether a task writes an operand without looking at what stands there, though its rule says that it may.
-bool writesAnew(TaskOp op, std::span<const uint64_t> attrs) {
-  constexpr size_t kIsFirst = 5;
-  if (op == TaskOp::kNpuAccumulate) return attrs[0] == 0;
-  return op == TaskOp::kNpuSoftmax && attrs[kIsFirst] != 0;
-}
-
-/// How a task uses an operand.
-blob::Access accessOf(const blob::NpuTaskRule& rule, uint32_t index, uint32_t count, std::span<const uint64_t> attrs) {
-  const blob::Access access = rule.operand(index, count).access;
-  if (access == blob::Access::kReadWrite && writesAnew(rule.op, attrs)) return blob::Access::kWrite;
-  const bool adds = rule.op == TaskOp::kNpuMatmul && attrs[0] != 0;
-  return access == blob::Access::kWrite && adds ? blob::Access::kReadWrite : access;
-}
-
 /// The tiles in which the operand lies.
 uint64_t tilesOf(TaskOp op, const blob::OperandRecord& operand, blob::Access access, std::span<const uint64_t> attrs) {
   const uint64_t own = uint64_t{1} << operand.base;
@@ -106,14 +91,13 @@ std::vector<CmxUse> cmxUsesOf(const blob::Blob& blob, const BodyTimeline& body) 
   for (const uint32_t index : body.timeline.order) {
     const blob::TaskRecord& task = blob.tasks()[body.firstTask + index];
     const auto op = static_cast<TaskOp>(task.op);
-    const blob::NpuTaskRule& rule = *blob::npuTaskRule(op);
     const auto operands = blob.operandsOf(task);
     const auto attrs = blob.attrsOf(task);
     const machine::Interval& interval = body.timeline.tasks[index];
     for (uint32_t i = 0; i < operands.size(); ++i) {
       const blob::OperandRecord& operand = operands[i];
       if (operand.space != blob::Space::kCmx) continue;
-      const blob::Access access = accessOf(rule, i, task.operandCount, attrs);
+      const blob::Access access = blob::npuAccess(op, i, task.operandCount, attrs);
       for (uint64_t mask = tilesOf(op, operand, access, attrs); mask != 0; mask &= mask - 1) {
         Tile& tile = tiles[static_cast<size_t>(std::countr_zero(mask))];
         if (access != blob::Access::kWrite) {

@@ -1,7 +1,6 @@
 #include "runtime/devices/npu/entry_timeline.h"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -87,37 +86,8 @@ std::string deadlockText(const blob::Blob& blob, const Machine& machine, const B
   return text;
 }
 
-void add(const machine::QueueTime& from, machine::QueueTime& to) {
-  to.busy += from.busy;
-  to.barrierWait += from.barrierWait;
-  to.idle += from.idle;
-  to.bandwidthWait += from.bandwidthWait;
-  to.ddrBytes += from.ddrBytes;
-}
-
-/// Adds the tasks of one call, which starts at `start`.
-void addTasks(const blob::Blob& blob, const BodyTimeline& body, const blob::CallRecord& call, EntryTimeline& entry) {
-  const uint64_t start = entry.run.picoseconds;
-  for (const uint32_t i : body.timeline.order) {
-    const blob::TaskRecord& task = blob.tasks()[body.firstTask + i];
-    const auto op = static_cast<blob::TaskOp>(task.op);
-    const machine::Work work = blob::npuTaskWork(entry.machine, op, blob.operandsOf(task), blob.attrsOf(task));
-    const machine::Interval& interval = body.timeline.tasks[i];
-    entry.tasks.push_back({.name = blob.string(task.name),
-                           .op = op,
-                           .queue = body.queues[i],
-                           .layer = call.layer,
-                           .begin = start + interval.begin,
-                           .end = start + interval.end,
-                           .bytes = std::max(work.ddrBytes, work.cmxBytes),
-                           .ddrBytes = work.ddrBytes,
-                           .macs = blob::npuTaskMacs(op, blob.operandsOf(task))});
-  }
-}
-
-/// Adds what a body costs.
+/// Adds what a body costs, its time aside.
 void addBody(const Machine& machine, const BodyTimeline& body, SimulatedRun& run) {
-  run.picoseconds += body.timeline.picoseconds;
   run.ddrBytes += body.timeline.ddrBytes;
   run.macs += body.macs;
   for (uint32_t queue = 0; queue < body.timeline.queues.size(); ++queue) {
@@ -146,7 +116,7 @@ Result<BodyTimeline> bodyTimelineOf(const blob::Blob& blob, const Machine& machi
   Result<machine::Timeline> timeline = machine::runTimeline(machine, tasks.tasks);
   if (!timeline) {
     const std::string stuck = deadlockText(blob, machine, tasks, result.firstTask);
-    return corrupt(concat(blob.path(), ": body ", blob.string(record.name), " never ends: ",
+    return corrupt(concat("body ", blob.string(record.name), " never ends: ",
                           stuck.empty() ? timeline.status().message() : stuck, "; compile the model again"));
   }
   result.timeline = *std::move(timeline);
@@ -173,33 +143,22 @@ Result<std::vector<BodyTimeline>> npuBodyTimelines(const blob::Blob& blob, const
   return bodies;
 }
 
-SimulatedRun simulatedRunOf(const blob::Blob& blob, const Machine& machine, const blob::EntryRecord& entry,
-                            const std::vector<BodyTimeline>& bodies) {
-  SimulatedRun run;
-  for (const blob::CallRecord& call : blob.callsOf(entry)) addBody(machine, bodies[call.body], run);
-  return run;
+Result<uint64_t> endOfCall(const blob::Blob& blob, const blob::EntryRecord& entry, const BodyTimeline& body,
+                           uint64_t begin) {
+  // Both are at most kMostPicoseconds, and two of these fit.
+  if (begin + body.timeline.picoseconds <= kMostEntryPicoseconds) return begin + body.timeline.picoseconds;
+  return corrupt(concat("entry ", blob.string(entry.name),
+                        " takes more than 40 hours on its machine; compile the model again, for a faster one"));
 }
 
-Result<EntryTimeline> timelineOf(const blob::Blob& blob, uint32_t entry) {
-  const blob::EntryRecord& record = blob.entries()[entry];
-  if (record.target != blob::Target::kNpu) {
-    return invalidArgument(concat(blob.path(), ": entry ", blob.string(record.name), " is for target ",
-                                  blob::targetName(record.target), ", which has no timeline; one for npu has"));
+Result<SimulatedRun> simulatedRunOf(const blob::Blob& blob, const Machine& machine, const blob::EntryRecord& entry,
+                                    const std::vector<BodyTimeline>& bodies) {
+  SimulatedRun run;
+  for (const blob::CallRecord& call : blob.callsOf(entry)) {
+    FIRN_ASSIGN_OR_RETURN(run.picoseconds, endOfCall(blob, entry, bodies[call.body], run.picoseconds));
+    addBody(machine, bodies[call.body], run);
   }
-  EntryTimeline result;
-  FIRN_ASSIGN_OR_RETURN(result.machine, machine::parseMachine(blob.machine(), blob.path()));
-  result.queues.resize(machine::queueCount(result.machine));
-  std::vector<std::optional<BodyTimeline>> bodies(blob.bodies().size());
-  for (const blob::CallRecord& call : blob.callsOf(record)) {
-    std::optional<BodyTimeline>& body = bodies[call.body];
-    if (!body) {
-      FIRN_ASSIGN_OR_RETURN(body, bodyTimelineOf(blob, result.machine, call.body));
-    }
-    addTasks(blob, *body, call, result);
-    for (uint32_t i = 0; i < result.queues.size(); ++i) add(body->timeline.queues[i], result.queues[i]);
-    addBody(result.machine, *body, result.run);
-  }
-  return result;
+  return run;
 }
 
 }  // namespace firn::runtime

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "runtime/cts/tiny_model.h"
+#include "runtime/devices/npu/entry_timeline_for_test.h"
 
 namespace firn::runtime {
 namespace {
@@ -86,12 +87,29 @@ TEST(EntryTimelineTest, MacsAreThoseOfTheModel) {
   }
 }
 
-TEST(EntryTimelineTest, EntriesOfOtherTargetsHaveNone) {
-  const Result<blob::Blob> blob = makeTinyBlob({});
+// A machine may be so slow that a body takes 26 days, and a body may be called any number of times.
+TEST(EntryTimelineTest, CallsDoNotAddUpBeyondAllMeasure) {
+  const Result<blob::Blob> blob = makeTinyBlob({.target = blob::Target::kNpu});
   ASSERT_TRUE(blob) << blob.status().toString();
-  const Status status = timelineOf(*blob, 0).status();
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.message(), testing::AllOf(HasSubstr("reference"), HasSubstr("npu")));
+  const auto machine = machine::parseMachine(blob->machine(), "x");
+  ASSERT_TRUE(machine);
+  auto bodies = npuBodyTimelines(*blob, *machine);
+  ASSERT_TRUE(bodies) << bodies.status().toString();
+  const blob::EntryRecord& entry = blob->entries()[blob->findEntry("generate.64").value_or(0)];
+  const uint64_t calls = blob->callsOf(entry).size();
+  ASSERT_GE(calls, 3U);
+  const auto runOf = [&](uint64_t picoseconds) {
+    for (BodyTimeline& body : *bodies) body.timeline.picoseconds = picoseconds;
+    return simulatedRunOf(*blob, *machine, entry, *bodies);
+  };
+  const auto longest = runOf(kMostEntryPicoseconds / calls);
+  ASSERT_TRUE(longest) << longest.status().toString();
+  EXPECT_EQ(longest->picoseconds, kMostEntryPicoseconds / calls * calls);
+  for (const uint64_t picoseconds : {kMostEntryPicoseconds / calls + 1, machine::kMostPicoseconds}) {
+    const Status status = runOf(picoseconds).status();
+    EXPECT_EQ(status.code(), Code::kCorrupt);
+    EXPECT_THAT(status.message(), HasSubstr("entry generate.64 takes more than 40 hours"));
+  }
 }
 
 }  // namespace

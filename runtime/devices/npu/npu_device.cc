@@ -21,12 +21,14 @@ struct Schedule {
   std::vector<SimulatedRun> runs;    ///< of each entry of the blob
 };
 
+/// Messages do not name the blob.
 Result<Schedule> scheduleOf(const blob::Blob& blob) {
   Schedule schedule;
-  FIRN_ASSIGN_OR_RETURN(schedule.machine, machine::parseMachine(blob.machine(), blob.path()));
+  FIRN_ASSIGN_OR_RETURN(schedule.machine, machine::parseMachine(blob.machine(), blob::kMachineSection));
   FIRN_ASSIGN_OR_RETURN(schedule.bodies, npuBodyTimelines(blob, schedule.machine));
   for (const blob::EntryRecord& entry : blob.entries()) {
-    schedule.runs.push_back(simulatedRunOf(blob, schedule.machine, entry, schedule.bodies));
+    FIRN_ASSIGN_OR_RETURN(SimulatedRun run, simulatedRunOf(blob, schedule.machine, entry, schedule.bodies));
+    schedule.runs.push_back(run);
   }
   return schedule;
 }
@@ -44,10 +46,9 @@ void measure(const LoadedProgram& program, const BodyTimeline& body, TaskClock::
 
 class NpuExecutor final : public Executor {
  public:
-  NpuExecutor(const blob::Blob& blob, Schedule schedule, SimulationMode mode, SimulatedTime* simulated)
-      : schedule_(std::move(schedule)), mode_(mode), simulated_(simulated) {
-    if (mode == SimulationMode::kChecked) checker_ = std::make_unique<RunChecker>(blob, schedule_.machine);
-  }
+  /// `checker` of kChecked.
+  NpuExecutor(Schedule schedule, SimulationMode mode, SimulatedTime* simulated, std::unique_ptr<RunChecker> checker)
+      : schedule_(std::move(schedule)), mode_(mode), simulated_(simulated), checker_(std::move(checker)) {}
 
   uint32_t threads() const override { return 1; }
 
@@ -135,8 +136,15 @@ class NpuBackend final : public Backend {
       return unsupported(concat(blob.path(), ": entry ", blob.string(entry.name),
                                 " is a batch, which device npu does not run; compile the model without batches"));
     }
-    FIRN_ASSIGN_OR_RETURN(Schedule schedule, scheduleOf(blob));
-    return std::unique_ptr<Executor>(std::make_unique<NpuExecutor>(blob, std::move(schedule), mode_, simulated_));
+    Result<Schedule> made = scheduleOf(blob);
+    if (!made) return made.status().withPlace(blob.path());
+    Schedule& schedule = *made;
+    std::unique_ptr<RunChecker> checker;
+    if (mode_ == SimulationMode::kChecked) {
+      FIRN_ASSIGN_OR_RETURN(checker, RunChecker::create(blob, schedule.machine));
+    }
+    return std::unique_ptr<Executor>(
+        std::make_unique<NpuExecutor>(std::move(schedule), mode_, simulated_, std::move(checker)));
   }
 
  private:

@@ -8,7 +8,7 @@
 
 #include "blob/task_op.h"
 #include "runtime/cts/rig.h"
-#include "runtime/devices/npu/entry_timeline.h"
+#include "runtime/devices/npu/entry_timeline_for_test.h"
 
 namespace firn::runtime {
 namespace {
@@ -92,6 +92,22 @@ Status loadStatus(const std::function<void(blob::Program&)>& edit) {
   FIRN_ASSIGN_OR_RETURN(const blob::Blob blob, makeTinyBlob(testCase.program));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, openDevice("npu", testCase.options));
   return device->load(blob, {}).status();
+}
+
+/// Whatever a blob says, a device takes no memory that this computer lacks: not for the scratch, nor to watch over it.
+TEST(NpuDeviceTest, ScratchBeyondTheMemoryIsRefusedInEveryMode) {
+  for (const auto mode : {SimulationMode::kFunctional, SimulationMode::kTiming, SimulationMode::kChecked}) {
+    for (const uint64_t bytes : {uint64_t{1} << 45, uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX}) {
+      const cts::DeviceCase testCase =
+          npuCase(mode, nullptr, [&](blob::Program& program) { program.entries.front().scratchBytes = bytes; });
+      const Result<blob::Blob> blob = makeTinyBlob(testCase.program);
+      ASSERT_TRUE(blob) << blob.status().toString();
+      const auto device = openDevice("npu", testCase.options);
+      ASSERT_TRUE(device);
+      const Status status = (*device)->load(*blob, {}).status();
+      EXPECT_EQ(status.code(), Code::kResourceExhausted) << bytes << ": " << status.toString();
+    }
+  }
 }
 
 TEST(NpuDeviceTest, ADeadlockIsRefusedWithTheTasksThatWait) {

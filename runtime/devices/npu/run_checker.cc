@@ -3,19 +3,34 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/align.h"
 #include "base/concat.h"
 #include "blob/names.h"
+#include "runtime/buffers.h"
+#include "runtime/cmx_memory.h"
 #include "runtime/devices/npu/entry_timeline.h"
 
 namespace firn::runtime {
 
+Result<std::unique_ptr<RunChecker>> RunChecker::create(const blob::Blob& blob, const machine::Machine& machine) {
+  // Of a hostile blob each may be next to 2^64.
+  std::array<uint64_t, blob::kSymbolKinds> symbolBytes{};
+  for (const blob::SymbolRecord& symbol : blob.symbols()) {
+    uint64_t& bytes = symbolBytes[static_cast<size_t>(symbol.kind)];
+    if (!blob::isKv(symbol.kind)) bytes = std::max(bytes, symbol.bytes);
+  }
+  uint64_t sum = CmxMemory(machine).bytes;
+  const auto add = [&](uint64_t bytes) { sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes; };
+  add(blob.header().scratchBytes);
+  for (const uint64_t bytes : symbolBytes) add(bytes);
+  if (const Status fits = checkDeviceMemory(sum); !fits.isOk()) {
+    return fits.withPlace(concat(blob.path(), ": a byte for each of CMX, scratch and outputs, to check a run"));
+  }
+  return std::unique_ptr<RunChecker>(new RunChecker(blob, machine));
+}
+
 RunChecker::RunChecker(const blob::Blob& blob, const machine::Machine& machine)
-    : blob_(blob),
-      machine_(machine),
-      tileBytes_(roundUp(machine.cmxBytes, blob::kTensorAlignment)),
-      running_(machine::queueCount(machine)) {
-  const uint64_t cmxBytes = machine.tiles * tileBytes_;
+    : blob_(blob), machine_(machine), tileBytes_(CmxMemory(machine).tileBytes), running_(machine::queueCount(machine)) {
+  const uint64_t cmxBytes = CmxMemory(machine).bytes;
   cmx_ = {.name = "cmx", .bytes = cmxBytes, .isWritten = std::vector<uint8_t>(cmxBytes)};
   const uint64_t scratchBytes = blob.header().scratchBytes;
   scratch_ = {.name = "scratch", .bytes = scratchBytes, .isWritten = std::vector<uint8_t>(scratchBytes)};

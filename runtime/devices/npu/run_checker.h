@@ -4,6 +4,7 @@
 // Not here: the order and the times of tasks (entry_timeline.h).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ class RunChecker {
   };
 
   /// Takes a byte for each byte of CMX, scratch and outputs; nothing is allocated later unless there is a finding.
-  RunChecker(const blob::Blob& blob, const machine::Machine& machine);
+  /// resource_exhausted when this computer has not so many.
+  static Result<std::unique_ptr<RunChecker>> create(const blob::Blob& blob, const machine::Machine& machine);
 
   /// Forgets what was written.
   void beginEntry(const Entry& entry);
@@ -37,6 +39,8 @@ class RunChecker {
   Status check(const Step& step, const Task& task, const CallFrame& frame);
 
  private:
+  RunChecker(const blob::Blob& blob, const machine::Machine& machine);
+
   /// Memory in which every byte is written before it is read.
   struct Area {
     std::string_view name;
