@@ -93,6 +93,19 @@ class HowTo(unittest.TestCase):
         for name in set(names) - {"copy"}:  # which has no arithmetic to describe
             self.assert_tables(table_paths(OPS, "A fast kernel"), name, word(name), exact=False)
 
+    def test_npu_ops(self):
+        names = re.findall(r'"(\w+)"', re.search(r"kShaveKernels = \{(.*?)\}", pages.read("blob/machine/machine.h"), re.S).group(1))
+        self.assertGreaterEqual(len(names), 22)
+        paths = table_paths(OPS, "On the npu")
+        self.assertGreaterEqual(len(paths), 13)
+        machines = [path for path in pages.tracked() if re.match(r"(compiler/target/npu/machines|fuzz/corpus/machine)/.*\.json$", path)]
+        self.assertGreaterEqual(len(machines), 8)
+        for name in names:
+            self.assert_tables(paths, name, word(name), exact=False)
+            self.assertRegex(pages.read("docs/npu.md"), rf"(?m)^\| `{name}` \|")
+            for machine in machines:
+                self.assertIn(f'"{name}"', pages.read(machine), machine)
+
     def test_devices(self):
         names = re.findall(r'KnownDevice\{"(\w+)"', pages.read("runtime/open_device.cc"))
         folders = {path.split("/")[2] for path in pages.matches("runtime/devices/")}
