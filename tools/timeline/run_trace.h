@@ -1,5 +1,6 @@
-// A generation as a trace: of entries for the npu all tasks in simulated time, of others the entries in measured time
-// and what their ops took.
+// A generation as a trace. Where the npu has a part in it, all its tasks in simulated time, and parts for other devices
+// in the time that the compiler predicts for them: what they took here would be of another clock. Else the entries in
+// measured time, and what their ops took.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace firn::tools {
 /// An entry that ran, by the index of its first part.
 struct ProfiledEntry {
   uint32_t entry = 0;
-  uint64_t nanoseconds = 0;  ///< measured
+  uint64_t nanoseconds = 0;  ///< measured, of all its parts
 };
 
 /// A prompt or a step: what ran one behind the other, and what Device::profile() tells of it.

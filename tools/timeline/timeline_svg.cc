@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <set>
 #include <vector>
 
 #include "base/concat.h"
 #include "blob/names.h"
 #include "blob/npu_task_cost.h"
-#include "runtime/devices/npu/cmx_use.h"
-#include "runtime/devices/npu/entry_timeline.h"
+#include "tools/timeline/layer_timeline.h"
+#include "tools/timeline/pixel_grid.h"
 
 namespace firn::tools {
 namespace {
@@ -23,36 +24,23 @@ constexpr double kTop = 44;
 constexpr double kRow = 18;
 constexpr double kTile = 56;  ///< height of the CMX of a tile
 constexpr double kGap = 16;
-/// A narrower box is drawn with its neighbours.
-constexpr double kLeast = 0.6;
+/// A box that is narrower or lower is painted into pixels, together with others there.
+constexpr double kLeast = 1;
 
 /// What tasks do, by colour.
 struct Kind {
   const char* name;
   const char* colour;
 };
-enum KindIndex : uint8_t { kWeights, kCache, kValues, kOut, kMatmul, kKernel, kExpand };
-constexpr std::array<Kind, 7> kKinds = {{{"weights in", "#3b6fb6"},
+enum KindIndex : uint8_t { kWeights, kCache, kValues, kOut, kMatmul, kKernel, kExpand, kSeveral };
+constexpr std::array<Kind, 8> kKinds = {{{"weights in", "#3b6fb6"},
                                          {"cache in", "#5aa469"},
                                          {"values in", "#8fb3dd"},
                                          {"out of CMX", "#9a7fc1"},
                                          {"DPU", "#e07b39"},
                                          {"SHAVE", "#d9b23d"},
-                                         {"SHAVE expands weights", "#b5544d"}}};
-
-/// A task of one of the calls that are drawn.
-struct Box {
-  uint32_t task = 0;  ///< of the blob
-  uint16_t queue = 0;
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-
-/// A CMX use of one of the calls, in the time of the picture.
-struct Use {
-  runtime::CmxUse use;
-  uint32_t task = 0;  ///< of the blob: who wrote it
-};
+                                         {"SHAVE expands weights", "#b5544d"},
+                                         {"several in a pixel", "#8c8c8c"}}};
 
 template <typename... Numbers>
 std::string format(const char* pattern, Numbers... numbers) {
@@ -82,25 +70,12 @@ std::string times(uint64_t begin, uint64_t end) {
 
 class Picture {
  public:
-  Picture(const blob::Blob& blob, machine::Machine machine) : blob_(blob), machine_(std::move(machine)) {}
-
-  Status read(const TimelineChoice& choice) {
-    const blob::EntryRecord& entry = blob_.entries()[choice.entry];
-    for (const blob::CallRecord& call : blob_.callsOf(entry)) {
-      if (call.layer != choice.layer) continue;
-      FIRN_ASSIGN_OR_RETURN(const runtime::BodyTimeline body, runtime::bodyTimelineOf(blob_, machine_, call.body));
-      add(body);
-    }
-    if (boxes_.empty()) {
-      const bool isLayer = choice.layer != blob::kNoLayer;
-      return notFound(concat(blob_.path(), ": entry ", blob_.string(entry.name), " has no tasks ",
-                             isLayer ? concat("of layer ", choice.layer) : std::string("outside its layers")));
-    }
-    title_ = concat(blob_.string(entry.name),
-                    choice.layer == blob::kNoLayer ? std::string() : concat(", layer ", choice.layer), " on ",
-                    machine_.name, ": ", format("%.3f us", static_cast<double>(end_) * 1e-6));
-    return Status::ok();
-  }
+  Picture(const blob::Blob& blob, const LayerTimeline& timeline)
+      : blob_(blob),
+        timeline_(timeline),
+        machine_(timeline.machine()),
+        end_(timeline.picoseconds()),
+        title_(timeline.name() + format(": %.3f us", static_cast<double>(timeline.picoseconds()) * 1e-6)) {}
 
   std::string svg() {
     const uint32_t queues = machine::queueCount(machine_);
@@ -120,7 +95,7 @@ class Picture {
     out_ += "</g>\n";
     for (uint32_t queue = 0; queue < queues; ++queue)
       nameRow(machine::queueName(machine_, queue), "", kTop + queue * kRow + 12);
-    const auto [low, high] = usedRange();
+    const auto [low, high] = timeline_.usedRange();
     for (uint32_t tile = 0; tile < machine_.tiles; ++tile) {
       nameRow(concat("cmx ", tile), concat("of ", (high - low + 1023) / 1024, " KiB"),
               cmxTop + tile * (kTile + 4) + 14);
@@ -131,21 +106,8 @@ class Picture {
   const std::string& title() const { return title_; }
 
  private:
-  void add(const runtime::BodyTimeline& body) {
-    for (const uint32_t i : body.timeline.order) {
-      const machine::Interval& interval = body.timeline.tasks[i];
-      boxes_.push_back({body.firstTask + i, body.queues[i], end_ + interval.begin, end_ + interval.end});
-    }
-    for (runtime::CmxUse use : runtime::cmxUsesOf(blob_, body)) {
-      use.begin += end_;
-      use.end += end_;
-      uses_.push_back({use, body.firstTask + use.task});
-    }
-    end_ += body.timeline.picoseconds;
-  }
-
   double x(uint64_t picoseconds) const {
-    return kLeft + kWidth * static_cast<double>(picoseconds) / static_cast<double>(end_);
+    return kLeft + kWidth * static_cast<double>(picoseconds) / static_cast<double>(std::max<uint64_t>(end_, 1));
   }
 
   KindIndex kindOf(uint32_t task) const {
@@ -202,43 +164,32 @@ class Picture {
   }
 
   void drawQueue(uint32_t queue, double top) {
-    // Neighbours of one kind that are narrow, and what they cover.
-    struct Run {
-      uint64_t begin = 0, end = 0;
-      uint32_t tasks = 0, first = 0;
-      KindIndex kind{};
-    } run;
-    const auto draw = [&] {
-      if (run.tasks == 0) return;
-      const std::string name =
-          run.tasks == 1 ? nameOf(run.first) : concat(run.tasks, " tasks from ", nameOf(run.first));
-      drawRect({x(run.begin), top + 2, std::max(x(run.end) - x(run.begin), 0.3), kRow - 4}, kKinds[run.kind].colour,
-               name + ", " + times(run.begin, run.end));
-      run = {};
+    PixelGrid small(static_cast<uint32_t>(kWidth), 1);
+    const auto drawBox = [&](const TimedTask& box) {
+      drawRect({x(box.begin), top + 2, std::max(x(box.end) - x(box.begin), 0.3), kRow - 4},
+               kKinds[kindOf(box.task)].colour, nameOf(box.task) + ", " + times(box.begin, box.end));
     };
-    for (const Box& box : boxes_) {
+    for (uint32_t i = 0; i < timeline_.tasks().size(); ++i) {
+      const TimedTask& box = timeline_.tasks()[i];
       if (box.queue != queue) continue;
-      const KindIndex kind = kindOf(box.task);
-      const bool isNarrow = x(box.end) - x(box.begin) < kLeast;
-      const bool joins = run.tasks > 0 && isNarrow && kind == run.kind && x(box.begin) - x(run.end) < kLeast;
-      if (!joins) {
-        draw();
-        run = {.begin = box.begin, .first = box.task, .kind = kind};
+      if (x(box.end) - x(box.begin) >= kLeast) {
+        drawBox(box);
+      } else {
+        const double left = x(box.begin) - kLeft;
+        small.paint({left, 0, left, 0}, i, kindOf(box.task), kSeveral);
       }
-      run.end = box.end;
-      ++run.tasks;
     }
-    draw();
-  }
-
-  /// The bytes between the lowest and the highest that a tile uses, of all of them the outermost.
-  std::pair<uint64_t, uint64_t> usedRange() const {
-    std::pair<uint64_t, uint64_t> range = {machine_.cmxBytes, 0};
-    for (const Use& use : uses_) {
-      range.first = std::min(range.first, use.use.first);
-      range.second = std::max(range.second, use.use.first + use.use.bytes);
+    for (const PixelGrid::Patch& patch : small.patches()) {
+      const TimedTask& first = timeline_.tasks()[patch.cell.first];
+      if (patch.cell.boxes == 1) {
+        drawBox(first);
+      } else {
+        const TimedTask& last = timeline_.tasks()[patch.cell.last];
+        drawRect({kLeft + patch.left, top + 2, static_cast<double>(patch.width), kRow - 4},
+                 kKinds[patch.cell.kind].colour,
+                 concat("from ", nameOf(first.task), " to ", nameOf(last.task), ", ") + times(first.begin, last.end));
+      }
     }
-    return range.first < range.second ? range : std::pair<uint64_t, uint64_t>{0, machine_.cmxBytes};
   }
 
   void nameRow(const std::string& name, const std::string& below, double y) {
@@ -251,51 +202,72 @@ class Picture {
   void drawTile(uint32_t tile, double top) {
     out_ += format("<rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" fill=\"none\" stroke=\"#bbb\"/>\n",
                    kLeft, top, kWidth, kTile);
-    const auto [low, high] = usedRange();
+    const auto [low, high] = timeline_.usedRange();
     const double perByte = kTile / static_cast<double>(high - low);
-    for (const Use& use : uses_) {
-      if (use.use.tile != tile) continue;
-      const double width = x(use.use.end) - x(use.use.begin);
+    PixelGrid small(static_cast<uint32_t>(kWidth), static_cast<uint32_t>(kTile));
+    const auto areaOf = [&, low = low](const TimedUse& use) {
       const double height = static_cast<double>(use.use.bytes) * perByte;
-      if (width < kLeast && height < kLeast) continue;
-      drawRect({x(use.use.begin), top + kTile - static_cast<double>(use.use.first - low) * perByte - height,
-                std::max(width, 0.3), std::max(height, 0.3)},
-               kKinds[kindOf(use.task)].colour,
+      return Area{.left = x(use.use.begin),
+                  .top = top + kTile - static_cast<double>(use.use.first - low) * perByte - height,
+                  .width = x(use.use.end) - x(use.use.begin),
+                  .height = height};
+    };
+    const auto drawUse = [&](const TimedUse& use) {
+      Area area = areaOf(use);
+      area.width = std::max(area.width, 0.3);
+      area.height = std::max(area.height, 0.3);
+      drawRect(area, kKinds[kindOf(use.task)].colour,
                concat(nameOf(use.task), ", ", use.use.bytes, " bytes at ", use.use.first, ", ") +
                    times(use.use.begin, use.use.end));
+    };
+    for (uint32_t i = 0; i < timeline_.uses().size(); ++i) {
+      if (timeline_.uses()[i].use.tile != tile) continue;
+      const Area area = areaOf(timeline_.uses()[i]);
+      if (area.width >= kLeast && area.height >= kLeast) {
+        drawUse(timeline_.uses()[i]);
+      } else {
+        const double left = area.left - kLeft, above = area.top - top;
+        small.paint({left, above, left + area.width, above + area.height}, i, kindOf(timeline_.uses()[i].task),
+                    kSeveral);
+      }
+    }
+    drawPatches(small, top, drawUse);
+  }
+
+  /// What is small of a tile: a use alone as it is, several as the pixels that they share.
+  template <typename DrawUse>
+  void drawPatches(const PixelGrid& small, double top, const DrawUse& drawUse) {
+    std::set<uint32_t> alone;
+    for (const PixelGrid::Patch& patch : small.patches()) {
+      const TimedUse& first = timeline_.uses()[patch.cell.first];
+      if (patch.cell.boxes == 1) {
+        if (alone.insert(patch.cell.first).second) drawUse(first);
+      } else {
+        drawRect(
+            {kLeft + patch.left, top + patch.top, static_cast<double>(patch.width), static_cast<double>(patch.height)},
+            kKinds[patch.cell.kind].colour, concat("several, such as ", nameOf(first.task)));
+      }
     }
   }
 
   const blob::Blob& blob_;
-  machine::Machine machine_;
-  std::vector<Box> boxes_;  ///< by begin
-  std::vector<Use> uses_;
-  uint64_t end_ = 0;  ///< picoseconds
+  const LayerTimeline& timeline_;
+  const machine::Machine& machine_;
+  uint64_t end_;  ///< picoseconds
   std::string title_;
   std::string out_;
 };
 
-Result<Picture> pictureOf(const blob::Blob& blob, const TimelineChoice& choice) {
-  const blob::EntryRecord& entry = blob.entries()[choice.entry];
-  if (entry.target != blob::Target::kNpu) {
-    return invalidArgument(concat(blob.path(), ": entry ", blob.string(entry.name), " is for device ",
-                                  blob::targetName(entry.target), "; only one for npu has a timeline"));
-  }
-  FIRN_ASSIGN_OR_RETURN(machine::Machine machine, machine::parseMachine(blob.machine(), blob.path()));
-  Picture picture(blob, std::move(machine));
-  FIRN_RETURN_IF_ERROR(picture.read(choice));
-  return picture;
-}
-
 }  // namespace
 
 Result<std::string> timelineSvg(const blob::Blob& blob, const TimelineChoice& choice) {
-  FIRN_ASSIGN_OR_RETURN(Picture picture, pictureOf(blob, choice));
-  return picture.svg();
+  FIRN_ASSIGN_OR_RETURN(const LayerTimeline timeline, LayerTimeline::read(blob, choice));
+  return Picture(blob, timeline).svg();
 }
 
 Result<std::string> timelineHtml(const blob::Blob& blob, const TimelineChoice& choice) {
-  FIRN_ASSIGN_OR_RETURN(Picture picture, pictureOf(blob, choice));
+  FIRN_ASSIGN_OR_RETURN(const LayerTimeline timeline, LayerTimeline::read(blob, choice));
+  Picture picture(blob, timeline);
   const std::string title = escaped(picture.title());
   return concat("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>", title, "</title></head><body>\n",
                 picture.svg(), "</body></html>\n");

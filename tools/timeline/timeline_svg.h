@@ -18,7 +18,8 @@ struct TimelineChoice {
 };
 
 /// An SVG that needs nothing beside it. Boxes that are too small to be seen apart are drawn as one, so its size does
-/// not grow with the tasks. invalid_argument: the entry is for another target; not_found: it has no such calls.
+/// not grow with the tasks beyond a bound. invalid_argument: the entry is for another target; not_found: it has no such
+/// calls; corrupt: tasks that never end, or in a time beyond all measure.
 Result<std::string> timelineSvg(const blob::Blob& blob, const TimelineChoice& choice);
 
 /// The same as a page.
