@@ -28,14 +28,13 @@ using Clock = std::chrono::steady_clock;
 
 struct SimulateOptions {
   std::string model;
-  std::string machine;  ///< a name or a file; empty: a blob's own, or lnl
+  std::string machine;  ///< a name or a file; empty: a blob's own, or the default
   std::optional<uint32_t> promptTokens;
   std::optional<uint32_t> decodeTokens;
   std::vector<uint32_t> contexts;  ///< a sweep; empty: none
   bool json = false;
 };
 
-constexpr const char* kDefaultMachine = "lnl";
 constexpr uint32_t kUsualPromptTokens = 512;
 constexpr uint32_t kUsualDecodeTokens = 128;
 /// Of a sweep: the prompt fills the rest of each context.
@@ -77,7 +76,9 @@ Result<std::vector<Length>> lengthsOf(const SimulateOptions& options, const blob
 
 /// A program with room for the longest, and a variant for each context of a sweep.
 CompileChoice compileFor(const SimulateOptions& options, std::span<const Length> lengths) {
-  CompileChoice choice = {.device = "npu", .machine = options.machine.empty() ? kDefaultMachine : options.machine};
+  CompileChoice choice;
+  choice.device = "npu";
+  choice.machine = options.machine.empty() ? npu::kDefaultMachine : options.machine;
   const compiler::CompileOptions defaults;
   uint32_t prompt = options.contexts.empty() ? defaults.maxPromptTokens : 1;
   uint32_t rows = 0;
@@ -100,28 +101,42 @@ struct Subject {
   Clock::time_point start;  ///< when the blob was there
 };
 
-Status openBlob(const SimulateOptions& options, const std::string& machineText, Subject& subject) {
+/// Why `asked`, the name in the machine file of --machine, is not what the blob was compiled for.
+Status otherMachine(const SimulateOptions& options, const blob::Blob& blob, const std::string& asked) {
+  const auto own = machine::parseMachine(blob.machine(), options.model);
+  const std::string leaveItOut =
+      "; leave it out, or compile the model again with --device npu --machine " + options.machine;
+  if (!own) {
+    return invalidArgument(concat(options.model, ": the blob was compiled without a machine, --machine is ", asked,
+                                  "; compile the model again with --device npu --machine ", options.machine));
+  }
+  if (own->name != asked) {
+    return invalidArgument(
+        concat(options.model, ": the blob was compiled for machine ", own->name, ", --machine is ", asked, leaveItOut));
+  }
+  return invalidArgument(concat(options.model, ": the blob was compiled for machine ", asked,
+                                ", --machine is another file of that name: the two differ in some field", leaveItOut));
+}
+
+Status openBlob(const SimulateOptions& options, const std::string& machineText, const std::string& machineName,
+                Subject& subject) {
   subject.start = Clock::now();
   FIRN_ASSIGN_OR_RETURN(subject.blob, blob::Blob::open(options.model));
   if (!options.machine.empty() && subject.blob->machine() != machineText) {
-    const auto own = machine::parseMachine(subject.blob->machine(), options.model);
-    return invalidArgument(concat(options.model, ": the blob was compiled ",
-                                  own ? concat("for machine ", own->name) : std::string("without a machine"),
-                                  ", --machine is another one; leave it out, or compile the model again with --device "
-                                  "npu --machine"));
+    return otherMachine(options, *subject.blob, machineName);
   }
   FIRN_ASSIGN_OR_RETURN(subject.lengths, lengthsOf(options, &subject.blob->header()));
   return Status::ok();
 }
 
 Result<Subject> openSubject(const SimulateOptions& options) {
-  const std::string machineName = options.machine.empty() ? kDefaultMachine : options.machine;
-  FIRN_ASSIGN_OR_RETURN(const std::string machineText, npu::machineText(machineName));
-  FIRN_RETURN_IF_ERROR(machine::parseMachine(machineText, machineName).status());
+  const std::string nameOrPath = options.machine.empty() ? npu::kDefaultMachine : options.machine;
+  FIRN_ASSIGN_OR_RETURN(const std::string machineText, npu::machineText(nameOrPath));
+  FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(machineText, nameOrPath));
   Subject subject;
   FIRN_ASSIGN_OR_RETURN(const bool isCompiled, isBlob(options.model));
   if (isCompiled) {
-    FIRN_RETURN_IF_ERROR(openBlob(options, machineText, subject));
+    FIRN_RETURN_IF_ERROR(openBlob(options, machineText, machine.name, subject));
     return subject;
   }
   FIRN_ASSIGN_OR_RETURN(subject.lengths, lengthsOf(options, nullptr));

@@ -142,6 +142,8 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
     FIRN_RETURN_IF_ERROR(firn::tools::checkOutput(options.outputPath, "-o", {options.modelPath, options.machine}));
   }
   FIRN_RETURN_IF_ERROR(firn::tools::checkIsNoBlob(options.modelPath));
+  FIRN_RETURN_IF_ERROR(firn::tools::checkMachineIsUsed(
+      options.machine, {options.target, options.prefillTarget, options.decodeTarget}, options.places));
   options.cancel = &firn::tools::interrupted();
   if (request.print) options.printTo = &std::cout;
   options.progress = [&](std::string_view phase, uint64_t done, uint64_t total) { bar.update(phase, done, total); };

@@ -124,6 +124,9 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     noteThreads(choice.compile.threads);  // behind all refusals
     return open;
   }
+  FIRN_RETURN_IF_ERROR(checkMachineIsUsed(
+      choice.compile.machine, {choice.compile.device, choice.compile.prefillDevice, choice.compile.decodeDevice},
+      choice.compile.place));
   noteThreads(choice.compile.threads);
   const auto beforeCompile = [&]() -> Status {
     const PlannedLimits limits = plannedLimits(choice.compile);

@@ -135,7 +135,9 @@ TEST_F(CliSimulateTest, BlobsAreSimulatedWithinTheirLimits) {
   compile({"--device", "npu", "--machine", "ptl"});
   EXPECT_EQ(simulate({}).exitCode, 0);
   EXPECT_EQ(simulate({"--machine", "ptl"}).exitCode, 0);
-  expectRefused(simulate({"--machine", "lnl"}), 2, {"machine ptl", "--machine"});
+  expectRefused(simulate({"--machine", "lnl"}), 2, {"machine ptl", "--machine is lnl"});
+  const std::string changed = machineFile([](ordered_json& m) { m["name"] = "ptl"; });
+  expectRefused(simulate({"--machine", changed}), 2, {"machine ptl", "another file of that name", changed});
   expectRefused(simulate({"--prompt", "65"}), 1, {"65 tokens", "at most 64", "--max-prompt-len"});
   expectRefused(simulate({"--prompt", "64", "--decode", "129"}), 1, {"192 rows", "--min-response-len"});
   expectRefused(simulate({"--contexts", "256"}), 1, {"at most 64"});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -68,6 +69,33 @@ TEST_F(CliTimelineTest, ATraceOfAnotherDeviceHasEntriesAndOps) {
   EXPECT_THAT(entries[0], HasSubstr("prefill.16"));
   EXPECT_EQ(entries[1], "head.1");
   EXPECT_THAT(entries[3], HasSubstr("generate."));
+}
+
+/// Simulated and measured times are of two clocks, and no share is one of both.
+TEST_F(CliTimelineTest, ASplitModelHasATableForEachClock) {
+  const ProgramResult result =
+      folder.run("firn", {"profile", kModel, "--device", "npu", "--place", "layers[0:1]=cpu", "--max-prompt-len", "64",
+                          "--prompt-ids", "1,2,3,4,5", "--max-tokens", "2", "--rows", "1000"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  std::map<bool, double> shares;
+  int tables = 0;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("share") != std::string::npos) {
+      ++tables;
+      EXPECT_THAT(line, HasSubstr(tables == 1 ? "simulated time" : "time of all threads"));
+      continue;
+    }
+    const bool isNpu = line.find("(npu.") != std::string::npos;
+    EXPECT_EQ(isNpu, tables == 1) << line;
+    std::istringstream words(line);
+    double milliseconds = 0, share = 0;
+    words >> milliseconds >> share;
+    shares[isNpu] += share;
+  }
+  EXPECT_EQ(tables, 2);
+  EXPECT_NEAR(shares[true], 100, 2) << result.out;
+  EXPECT_NEAR(shares[false], 100, 2) << result.out;
 }
 
 TEST_F(CliTimelineTest, InspectDrawsALayer) {

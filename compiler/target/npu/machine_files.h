@@ -10,6 +10,9 @@
 
 namespace firn::npu {
 
+/// The machine of a compile that names none.
+inline constexpr const char* kDefaultMachine = "lnl";
+
 /// The names of the machines that are built in, sorted. Valid for good.
 std::vector<std::string_view> machineNames();
 
