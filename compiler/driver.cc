@@ -13,13 +13,16 @@
 #include "compiler/blob_emit/emit.h"
 #include "compiler/compiler_id.h"
 #include "compiler/import/import.h"
+#include "compiler/ir/graph.h"
 #include "compiler/ladders.h"
 #include "compiler/model_card.h"
 #include "compiler/passes/import_model.h"
+#include "compiler/passes/npu/passes.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/placement.h"
 #include "compiler/target/npu/machine_files.h"
+#include "compiler/target/targets.h"
 #include "kernels/cpu/arithmetic.h"
 #include "llvm/Support/raw_os_ostream.h"
 #include "mlir/IR/Diagnostics.h"
@@ -97,7 +100,8 @@ Status phaseBug(std::string_view phase, std::string_view what, const std::string
 
 /// Which failure a diagnostic of a phase is: what a model asks for and firn has not, or a bug.
 Status phaseError(std::string_view phase, const std::string& message) {
-  const bool isRefusal = phase == "import" || phase == "place" || phase == "lower";
+  constexpr std::string_view kRefusing[] = {"import", "place", "legalize", "strategy", "lower", "schedule", "barriers"};
+  const bool isRefusal = std::ranges::find(kRefusing, phase) != std::end(kRefusing);
   if (!isRefusal || message.empty()) return phaseBug(phase, "failed", message);
   return unsupported(concat("phase ", phase, ": ", message));
 }
@@ -123,7 +127,9 @@ class Compilation {
   Result<bool> runPasses() {
     Status status = runPhase("import", [&] {
       module_ = passes::buildGraph(spec_, context_, {.evensHeadNorms = options_.kvType == DType::kI8});
-      return mlir::success(static_cast<bool>(module_));
+      if (!module_) return mlir::failure();
+      if (!machine_.empty()) (*module_)->setAttr(graph::kMachineAttr, mlir::StringAttr::get(&context_, machine_));
+      return mlir::success();
     });
     FIRN_RETURN_IF_ERROR(status);
     if (isLast("import")) return false;
@@ -133,7 +139,6 @@ class Compilation {
       FIRN_RETURN_IF_ERROR(runPhase(phase, [&] {
         mlir::PassManager manager(&context_);
         manager.enableVerifier(false);  // runPhase tells what it finds from a refusal
-        if (phase == "lower") manager.addPass(passes::createNpuLegalizePass());
         manager.addPass(std::move(pass));
         return manager.run(*module_);
       }));
@@ -193,12 +198,18 @@ class Compilation {
     if (phase == "place") {
       return passes::createPlacePass({options_.target, options_.prefillTarget, options_.decodeTarget, places_});
     }
+    if (phase == "legalize") return passes::createNpuLegalizePass();
+    if (phase == "fuse") return passes::createNpuFusePass();
+    if (phase == "strategy") return passes::createNpuStrategyPass();
     if (phase == "lower") {
       const ActivationPlanes& planes = options_.activationPlanes;
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
-                                      planes.attentionInputs, planes.head, planes.others, options_.kvType, machine_});
+                                      planes.attentionInputs, planes.head, planes.others, options_.kvType});
     }
     if (phase == "schedule") return passes::createSchedulePass();
+    if (phase == "barriers") return passes::createNpuBarriersPass();
+    if (phase == "check") return passes::createNpuCheckPass();
+    if (phase == "emit") return passes::createNpuEmitPass();
     return nullptr;
   }
 
@@ -244,8 +255,10 @@ class Compilation {
     contents.ident.arithmeticId = cpu::kArithmeticId;
     contents.ident.modelHash = spec_.sourceHash;
     contents.ident.compilerId = hashOfHex(compilerId());
-    const auto isNpu = [](const blob::EntryRecord& entry) { return entry.target == blob::Target::kNpu; };
-    if (std::ranges::any_of(program.entries, isNpu)) contents.machine = machine_;
+    const auto runsOnMachine = [](const blob::EntryRecord& entry) {
+      return target::findTarget(blob::targetName(entry.target))->needsMachine;
+    };
+    if (std::ranges::any_of(program.entries, runsOnMachine)) contents.machine = machine_;
     contents.card = modelCard(spec_, sizes_, options_);
     contents.tokenizer = spec_.tokenizerImage;
     contents.chatTemplate = spec_.chatTemplate;
@@ -267,15 +280,18 @@ class Compilation {
 /// The machine that programs for the npu are made for, unless another is named.
 constexpr std::string_view kDefaultMachine = "lnl";
 
-bool usesNpu(const CompileOptions& options, const std::vector<PlaceRange>& places) {
-  const std::string_view npu = blob::targetName(blob::Target::kNpu);
-  return options.target == npu || options.prefillTarget == npu || options.decodeTarget == npu ||
-         std::ranges::any_of(places, [&](const PlaceRange& place) { return place.target == npu; });
+bool needsMachine(const CompileOptions& options, const std::vector<PlaceRange>& places) {
+  const auto needs = [](const std::string& name) {
+    const target::Target* target = target::findTarget(name);
+    return target != nullptr && target->needsMachine;
+  };
+  return needs(options.target) || needs(options.prefillTarget) || needs(options.decodeTarget) ||
+         std::ranges::any_of(places, needs, &PlaceRange::target);
 }
 
 /// The text of the machine file, verified; empty where nothing is on the npu.
 Result<std::string> machineOf(const CompileOptions& options, const std::vector<PlaceRange>& places) {
-  if (!usesNpu(options, places)) return std::string();
+  if (!needsMachine(options, places)) return std::string();
   const std::string_view name = options.machine.empty() ? kDefaultMachine : std::string_view(options.machine);
   FIRN_ASSIGN_OR_RETURN(std::string text, npu::machineText(name));
   FIRN_RETURN_IF_ERROR(machine::parseMachine(text, name).status());

@@ -17,8 +17,9 @@
 namespace firn::compiler {
 
 /// The phases in the order they run; CompileOptions::stopAfter takes one of these names.
-inline constexpr std::string_view kPhases[] = {"import", "stateless", "freeze",   "fold",
-                                               "place",  "lower",     "schedule", "blob"};
+inline constexpr std::string_view kPhases[] = {"import",   "stateless", "freeze",   "fold",  "place",
+                                               "legalize", "fuse",      "strategy", "lower", "schedule",
+                                               "barriers", "check",     "emit",     "blob"};
 
 /// In how many int8 planes the activations of a linear layer are held (docs/arithmetic.md); 1 or 2 each.
 struct ActivationPlanes {

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/concat.h"
+#include "base/joined.h"
 #include "base/quote.h"
 #include "blob/kv_part.h"
 #include "blob/names.h"
@@ -77,7 +79,7 @@ void describe(CLI::App& app, Request& request) {
   addNumber(app, "--threads", options.lanes, "Lanes of work: the most threads a run can use (default: the CPUs here)",
             {1, firn::compiler::kMaxLanes});
   app.add_option("--stop-after", options.stopAfter,
-                 "Stop after a phase: import, stateless, freeze, fold, place, lower, schedule or blob");
+                 firn::concat("Stop after a phase: ", firn::joined(firn::compiler::kPhases, ", ")));
   app.add_flag("--print", request.print, "Print the program as text after the last phase");
   app.add_flag("--json", request.json, "Print what was compiled as one JSON object");
   app.add_flag("--quiet", request.quiet, "Print nothing but errors, notes and, on a terminal, the progress bar");

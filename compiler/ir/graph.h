@@ -39,7 +39,14 @@ inline constexpr llvm::StringLiteral kDeviceAttr = "graph.device";  ///< on a fu
 inline constexpr llvm::StringLiteral kReasonAttr = "graph.reason";  ///< on a func, by `place`: why that device
 /// On a body: names of the buffers in which its matrix results cross to the next body; without it x0, x1, ...
 inline constexpr llvm::StringLiteral kCrossingsAttr = "graph.crossings";
-inline constexpr llvm::StringLiteral kHalfCrossing = "half.";  ///< such a name begins so where the values are f16
+/// A crossing that is kept as f16 is named so at its beginning, and the argument that takes it.
+inline constexpr llvm::StringLiteral kHalfCrossing = "half.";
+/// On the module: the text of the machine file, for targets that need one (Target::needsMachine).
+inline constexpr llvm::StringLiteral kMachineAttr = "graph.machine";
+/// By `fuse`, on ops whose tasks are made together: the number of their group in the function.
+inline constexpr llvm::StringLiteral kGroupAttr = "graph.group";
+/// By `strategy`, on the first linear layer of a group and on an attention: how it is cut into tasks.
+inline constexpr llvm::StringLiteral kTilingAttr = "graph.tiling";
 
 /// Names of function arguments. Caches are "kv.k.<layer>" and "kv.v.<layer>" in entries, "k" and "v" in bodies.
 inline constexpr llvm::StringLiteral kIdsArg = "ids";

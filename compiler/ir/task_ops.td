@@ -25,9 +25,9 @@ def Task_OperandAttr : AttrDef<Task_Dialect, "Operand"> {
   let description = [{
     `#task.operand<scratch "@x.0" + 0 : f32 [16, 576] strides [576, 1] bytes 36864>`
 
-    `base` is: a task.buffer or task.stream ("@name", until schedule gives it an address), a parameter of the body
-    ("lane0"), a symbol kind ("ids"), or empty. In space cmx it names the tile too: "@name:3", and "3" alone once
-    scheduled. dims and strides count elements; `panels` weights have no strides.
+    `base` is: a task.buffer or task.stream ("@name", until schedule puts its address in place of it; of target npu
+    until emit does), a parameter of the body ("lane0"), a symbol kind ("ids"), or empty. In space cmx it names the tile
+    too: "@name:3", and "3" alone behind emit. dims and strides count elements; `panels` weights have no strides.
     `bytes` is the extent from the offset. Checked by task.run.
   }];
   let parameters = (ins
@@ -116,7 +116,7 @@ def Task_BodyOp : Task_Op<"body", [Symbol, SymbolTable, NoRegionArguments,
   let summary = "a function shared by calls: segments in order, a barrier of all lanes after each";
   let description = [{
     Of target npu: before schedule one segment with all tasks in lane 0, in an order in which they could run one by one;
-    after it a segment for each queue of the machine, which run at once, and `takes` says how long (picoseconds).
+    after it a segment for each queue of the machine, which run at once; `takes` (picoseconds) is there from barriers on.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<Task_ParamAttr, "params">:$params,
                        OptionalAttr<StrAttr>:$group, OptionalAttr<I64Attr>:$picoseconds);
@@ -145,13 +145,15 @@ def Task_LaneOp : Task_Op<"lane", [NoRegionArguments,
 def Task_RunOp : Task_Op<"run", [HasParent<"LaneOp">]> {
   let summary = "one task: an op of blob/task_op.h with its operands and attributes";
   let description = [{
-    `waits`: pairs of barrier and count, `signals`: barriers (blob/layout.h, BarrierUse); of target npu, once scheduled.
+    Of target npu: `position`, from schedule to emit, is its place in the order in which tasks could run one by one;
+    `waits` (pairs of barrier and count) and `signals` (barriers; blob/layout.h, BarrierUse) are there from barriers on.
   }];
   let arguments = (ins StrAttr:$op, StrAttr:$name, TypedArrayAttrBase<Task_OperandAttr, "operands">:$args,
                        OptionalAttr<ArrayAttr>:$values, OptionalAttr<DenseI64ArrayAttr>:$waits,
-                       OptionalAttr<DenseI64ArrayAttr>:$signals);
+                       OptionalAttr<DenseI64ArrayAttr>:$signals, OptionalAttr<I64Attr>:$position);
   let assemblyFormat = [{
-    $op `for` $name $args (`attrs` $values^)? (`waits` $waits^)? (`signals` $signals^)? attr-dict
+    $op `for` $name $args (`attrs` $values^)? (`waits` $waits^)? (`signals` $signals^)? (`position` $position^)?
+    attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -1,9 +1,9 @@
 // Phase "lower": task_passes.h.
 #include "blob/kv_part.h"
 #include "blob/names.h"
+#include "compiler/passes/npu/machine_of.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/target/entry_lowering.h"
-#include "compiler/target/npu/machine_files.h"
 #include "compiler/target/targets.h"
 #include "mlir/Pass/Pass.h"
 
@@ -23,7 +23,6 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
     attentionInputPlanes_ = options.attentionInputPlanes;
     headPlanes_ = options.headPlanes;
     otherPlanes_ = options.otherPlanes;
-    machine_ = options.machine;
     if (options.kvType) kvType_ = task::dtypeName(*options.kvType).str();
   }
 
@@ -41,17 +40,20 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
                          << blob::kvTypeNames();
       return signalPassFailure();
     }
-    machine::Machine machine;
-    if (llvm::is_contained(targets, target::findTarget(kNpuName)) && mlir::failed(readMachine(module, machine))) {
-      return signalPassFailure();
+    std::optional<machine::Machine> machine;
+    if (llvm::any_of(targets, [](const target::Target* target) { return target->needsMachine; })) {
+      auto read = machineOf(module, graph::kMachineAttr, "task.lower_c3");
+      if (mlir::failed(read)) return signalPassFailure();
+      machine = *std::move(read);
     }
-    target::LoweringChoices choices = {&machine, attentionInputPlanes_, headPlanes_, otherPlanes_};
+    target::LoweringChoices choices = {machine ? &*machine : nullptr, attentionInputPlanes_, headPlanes_, otherPlanes_};
     for (const target::Target* target : targets) {
       target::ProgramShape shape;
       shape.lanes = lanes_;
       shape.kvType = *kvType;
       if (mlir::failed(describe(module, *target, shape))) return signalPassFailure();
-      if (target->name() == kNpuName) shape.machine = machine_.getValue();
+      if (target->needsMachine)
+        shape.machine = module->getAttrOfType<mlir::StringAttr>(graph::kMachineAttr).getValue().str();
       if (mlir::failed(target::lowerModule(module, *target, shape, choices))) return signalPassFailure();
     }
     for (mlir::Operation& op : llvm::make_early_inc_range(*module.getBody())) {
@@ -60,30 +62,12 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
   }
 
  private:
-  static constexpr llvm::StringLiteral kNpuName = "npu";
-
-  /// The text of the machine file, which firn-opt names; machine files are JSON objects.
-  Result<std::string> machineText() const {
-    const std::string& given = machine_.getValue();
-    return given.empty() || given.front() == '{' ? Result<std::string>(given) : npu::machineText(given);
-  }
-
-  mlir::LogicalResult readMachine(mlir::ModuleOp module, machine::Machine& machine) {
-    Result<std::string> text = machineText();
-    if (!text) return module.emitError() << "task.lower_c3: " << text.status().message();
-    machine_ = *std::move(text);
-    Result<machine::Machine> parsed = machine::parseMachine(machine_.getValue(), "the machine file");
-    if (!parsed) return module.emitError() << "task.lower_c3: " << parsed.status().message();
-    machine = *std::move(parsed);
-    return mlir::success();
-  }
-
   /// The targets that functions are on.
   static mlir::LogicalResult findTargets(mlir::ModuleOp module, llvm::SmallVector<const target::Target*>& targets) {
     for (auto func : module.getOps<graph::FuncOp>()) {
-      auto device = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
-      const target::Target* target = device ? target::findTarget(device.getValue()) : nullptr;
+      const target::Target* target = target::targetOf(func);
       if (target == nullptr) {
+        auto device = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
         return func.emitOpError() << "task.lower_c1: is on " << (device ? device.getValue() : "no device")
                                   << ", expected one of: " << blob::targetNames();
       }
@@ -141,8 +125,6 @@ class LowerPass : public mlir::PassWrapper<LowerPass, mlir::OperationPass<mlir::
                                         llvm::cl::init(2)};
   Option<int64_t> headPlanes_{*this, "head-planes", llvm::cl::desc("int8 planes of head inputs"), llvm::cl::init(2)};
   Option<std::string> kvType_{*this, "kv-type", llvm::cl::desc("element type of the KV cache"), llvm::cl::init("")};
-  Option<std::string> machine_{*this, "machine", llvm::cl::desc("text, name or path of a machine file"),
-                               llvm::cl::init("")};
   Option<int64_t> otherPlanes_{*this, "other-planes", llvm::cl::desc("int8 planes of other inputs"), llvm::cl::init(1)};
 };
 

@@ -1,6 +1,6 @@
 // The phases of the compiler between import and blob, each one pass. Phases in order: stateless, freeze, fold, place
-// (graph IR, docs/ops.md). Not here: lower and schedule (task_passes.h), the pipeline and its options as a user gives
-// them (compiler/driver.h).
+// (graph IR, docs/ops.md). Not here: lower and schedule (task_passes.h), those for machines (npu/passes.h), the
+// pipeline and its options as a user gives them (compiler/driver.h).
 #pragma once
 
 #include <cstdint>
@@ -58,12 +58,7 @@ struct PlaceOptions {
 /// op that no target can run), _c3 (places), _c4 (more than the hidden rows alive at a cut).
 std::unique_ptr<mlir::Pass> createPlacePass(const PlaceOptions& options);
 
-/// Bodies on target npu are cut into three functions: what stands before the attention, the attention, which is made
-/// for each context, and what stands behind it. Errors: npu.legalize_c1 (a layer without one attention).
-std::unique_ptr<mlir::Pass> createNpuLegalizePass();
-
-/// Makes the passes above known to firn-opt as --graph-stateless, --graph-freeze, --graph-fold, --graph-place,
-/// --npu-legalize.
+/// Makes the passes above known to firn-opt as --graph-stateless, --graph-freeze, --graph-fold, --graph-place.
 void registerGraphPasses();
 
 }  // namespace firn::passes

@@ -8,7 +8,6 @@ void registerGraphPasses() {
   mlir::registerPass([] { return createFreezePass({.chunks = {}, .contexts = {}, .batches = {}, .headRows = {}}); });
   mlir::registerPass([] { return createFoldPass(); });
   mlir::registerPass([] { return createPlacePass({}); });
-  mlir::registerPass([] { return createNpuLegalizePass(); });
 }
 
 }  // namespace firn::passes

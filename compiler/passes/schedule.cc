@@ -9,7 +9,9 @@
 #include "compiler/ir/task.h"
 #include "compiler/passes/cost_model.h"
 #include "compiler/passes/interval_allocator.h"
-#include "compiler/passes/npu_schedule.h"
+#include "compiler/passes/npu/machine_of.h"
+#include "compiler/passes/npu/schedule_body.h"
+#include "compiler/passes/resolve_names.h"
 #include "compiler/passes/task_passes.h"
 #include "compiler/target/targets.h"
 #include "llvm/ADT/StringMap.h"
@@ -59,29 +61,16 @@ struct Lifetime {
 
 class Scheduler {
  public:
-  Scheduler(task::ProgramOp program, const target::Target& target)
-      : program_(program), costs_(target.costModel(static_cast<int64_t>(program.getLanes()))) {
-    auto text = program->getAttrOfType<mlir::StringAttr>(task::kMachineAttr);
-    Result<machine::Machine> machine =
-        machine::parseMachine(text ? std::string_view(text.getValue()) : "", "task.machine");
-    if (text && machine) machine_ = *std::move(machine);
-  }
+  Scheduler(task::ProgramOp program, const target::Target& target) : program_(program), target_(target) {}
 
   /// `weightsBytes` of the weight section are taken by other programs; gives them and those of this one.
   /// Nullopt after a diagnostic.
   std::optional<uint64_t> run(uint64_t weightsBytes) {
     weightsBytes = placeStreams(program_, weightsBytes);
-    for (auto stream : program_.getBody().getOps<task::StreamOp>())
-      addresses_[stream.getSymName()] = *stream.getAddress();
     for (auto buffer : program_.getBody().getOps<task::BufferOp>()) placeGroupBuffer(buffer);
+    addAddresses(program_.getBody(), addresses_);
     for (auto& [name, plan] : groups_) plan.scratchEnd = plan.sharedEnd;
-    for (auto body : program_.getBody().getOps<task::BodyOp>()) {
-      if (!machine_) {
-        placeBody(body);
-      } else if (mlir::failed(placeNpuBody(body))) {
-        return std::nullopt;
-      }
-    }
+    if (mlir::failed(placeBodies())) return std::nullopt;
     uint64_t scratchBytes = 0;
     for (auto entry : program_.getBody().getOps<task::EntryOp>()) {
       finishEntry(entry);
@@ -95,8 +84,13 @@ class Scheduler {
   void placeGroupBuffer(task::BufferOp buffer) {
     GroupPlan& plan = groups_[buffer.getGroup()->str()];
     buffer.setAddress(plan.sharedEnd);
-    addresses_[buffer.getSymName()] = plan.sharedEnd;
     plan.sharedEnd = alignUp(plan.sharedEnd + static_cast<uint64_t>(buffer.getBytes()));
+  }
+
+  mlir::LogicalResult placeBodies() {
+    if (target_.needsMachine) return placeForMachine();
+    for (auto body : program_.getBody().getOps<task::BodyOp>()) placeBody(body);
+    return mlir::success();
   }
 
   /// Buffers of one lane never meet another lane, so their time is the count of that lane's tasks. Buffers that lanes
@@ -120,17 +114,21 @@ class Scheduler {
       end = alignUp(end + areaBytes);
     }
     plan.scratchEnd = std::max(plan.scratchEnd, end);
-    llvm::StringMap<uint64_t> local;
-    for (auto buffer : body.getBody().getOps<task::BufferOp>()) local[buffer.getSymName()] = *buffer.getAddress();
-    body.walk([&](task::RunOp run) { resolve(run, local); });
+    Addresses own;
+    addAddresses(body.getBody(), own);
+    body.walk([&](task::RunOp run) { resolveNames(run, own, addresses_); });
   }
 
-  mlir::LogicalResult placeNpuBody(task::BodyOp body) {
-    GroupPlan& plan = groups_[body.getGroup()->str()];
-    uint64_t end = plan.sharedEnd;
-    if (mlir::failed(scheduleNpuBody(body, *machine_, plan.sharedEnd, end))) return mlir::failure();
-    plan.scratchEnd = std::max(plan.scratchEnd, alignUp(end));
-    body.walk([&](task::RunOp run) { resolve(run, {}); });
+  /// On a machine tasks are dealt out to queues too, and names stay until emit: the check wants them.
+  mlir::LogicalResult placeForMachine() {
+    auto machine = machineOf(program_, task::kMachineAttr, "task.schedule_c2");
+    if (mlir::failed(machine)) return mlir::failure();
+    for (auto body : program_.getBody().getOps<task::BodyOp>()) {
+      GroupPlan& plan = groups_[body.getGroup()->str()];
+      uint64_t end = plan.sharedEnd;
+      if (mlir::failed(scheduleNpuBody(body, *machine, plan.sharedEnd, end))) return mlir::failure();
+      plan.scratchEnd = std::max(plan.scratchEnd, alignUp(end));
+    }
     return mlir::success();
   }
 
@@ -157,24 +155,6 @@ class Scheduler {
     return lifetimes;
   }
 
-  /// "@name" + offset becomes an offset alone.
-  void resolve(task::RunOp run, const llvm::StringMap<uint64_t>& local) {
-    llvm::SmallVector<mlir::Attribute> args;
-    for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
-      llvm::StringRef name = operand.getBase();
-      if (operand.getSpace() == blob::Space::kCmx || !name.consume_front("@")) {
-        args.push_back(operand);
-        continue;
-      }
-      auto found = local.find(name);
-      uint64_t address = found != local.end() ? found->second : addresses_.lookup(name);
-      args.push_back(task::OperandAttr::get(run.getContext(), operand.getSpace(), "", address + operand.getOffset(),
-                                            operand.getDtype(), operand.getLayout(), operand.getDims(),
-                                            operand.getStrides(), operand.getBytes()));
-    }
-    run.setArgsAttr(mlir::ArrayAttr::get(run.getContext(), args));
-  }
-
   void finishEntry(task::EntryOp entry) {
     mlir::Builder builder(entry.getContext());
     entry.setScratch(groups_[entry.getGroup().str()].scratchEnd);
@@ -187,17 +167,18 @@ class Scheduler {
                               : arg);
       }
       call.setArgsAttr(builder.getArrayAttr(args));
+      if (target_.costModel == nullptr) continue;  // barriers tells what its bodies take
       picoseconds += predicted(call.getCallee(), static_cast<int64_t>(entry.getContextRows()));
     }
-    entry.setPicoseconds(picoseconds);
+    if (target_.costModel != nullptr) entry.setPicoseconds(picoseconds);
   }
 
   uint64_t predicted(llvm::StringRef callee, int64_t context) {
     auto [found, isNew] = predicted_.try_emplace({callee.str(), context}, 0);
     if (isNew) {
       auto body = tables_.lookupSymbolIn<task::BodyOp>(program_, mlir::StringAttr::get(program_.getContext(), callee));
-      found->second = body.getPicoseconds() ? static_cast<uint64_t>(*body.getPicoseconds())
-                                            : bodyPicoseconds(costs_, body, context);
+      const auto lanes = static_cast<int64_t>(program_.getLanes());
+      found->second = bodyPicoseconds(target_.costModel(lanes), body, context);
     }
     return found->second;
   }
@@ -221,10 +202,9 @@ class Scheduler {
 
   task::ProgramOp program_;
   mlir::SymbolTableCollection tables_;
-  llvm::StringMap<uint64_t> addresses_;  ///< of streams and group buffers
+  const target::Target& target_;
+  Addresses addresses_;  ///< of streams and group buffers
   std::map<std::string, GroupPlan> groups_;
-  target::CostModel costs_;
-  std::optional<machine::Machine> machine_;                        ///< of target npu
   std::map<std::pair<std::string, int64_t>, uint64_t> predicted_;  ///< by body and context
 };
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "base/dtype.h"
 
@@ -23,16 +22,16 @@ struct LowerOptions {
   int64_t headPlanes = 2;            ///< of the input of the head
   int64_t otherPlanes = 1;           ///< of every other linear
   std::optional<DType> kvType = std::nullopt;  ///< of the cache; nullopt: the target's own
-  std::string machine;                         ///< text of the machine file of target npu
 };
 
 /// The placed graph becomes a task.program for each target: ops to tasks on lanes, with buffers and streams by name.
 /// The graph is gone afterwards. Errors: task.lower_c1 (no entries, or a function that is on no target), _c2 (cache
-/// rows), and what a rule of the target says of an op.
+/// rows), _c3 (no machine, where a target needs one), and what a rule of the target says of an op.
 std::unique_ptr<mlir::Pass> createLowerPass(const LowerOptions& options);
 
 /// Every buffer and stream gets an address and every operand its offset; entries get their scratch size and predicted
-/// time, the program its memory. Errors: task.schedule_c1 (no task.program).
+/// time, the program its memory. Where the target needs a machine, bodies become a segment for each of its queues,
+/// names and times are left to npu/passes.h. Errors: task.schedule_c1 (no task.program), _c2 (no machine).
 std::unique_ptr<mlir::Pass> createSchedulePass();
 
 /// Makes them known to firn-opt as --task-lower and --task-schedule.

@@ -80,6 +80,14 @@ Tensor BodyLowering::groupBuffer(llvm::StringRef name, int lane, DType dtype, ll
   return denseTensor(blob::Space::kScratch, std::move(base), dtype, dims);
 }
 
+mlir::LogicalResult leaveToReader(BodyLowering& body, mlir::Operation* op) {
+  ValueState state;
+  state.form = ValueState::Form::kGate;
+  state.source = op;
+  body.set(op->getResult(0), state);
+  return mlir::success();
+}
+
 mlir::FailureOr<WeightInfo> BodyLowering::weight(mlir::Operation* user, mlir::FlatSymbolRefAttr symbol) {
   mlir::Operation* op = graph::findWeight(user, symbol, program_.tables());
   mlir::RankedTensorType type = graph::weightType(user, symbol, program_.tables());

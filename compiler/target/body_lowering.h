@@ -32,7 +32,7 @@ struct ValueState {
     kSplit,       ///< lane l has columns ranges[l]: lanes[l]; lanes without columns have none
     kPartial,     ///< the sum over the first dimension of `partials` f32[count, m, n]
     kSum,         ///< lanes[l] + the sum of `partials`, not added yet; lanes[l] will hold the result
-    kGate,        ///< an activation of `source`'s operand, computed together with the op that uses it
+    kGate,        ///< what `source` makes, computed together with the op that reads it
     kCache,       ///< a K or V cache: `cache` [kvHeads, T, d] and, where the type has them, `scales` [kvHeads, T]
     kSymbol,      ///< an input of the entry: lanes[0]
   };
@@ -155,6 +155,10 @@ class BodyLowering {
   std::vector<StreamTemplate> streams_;
   llvm::StringMap<int> hints_;
 };
+
+/// The rule of an op that is computed together with the one that reads it, such as an activation with its product: its
+/// value becomes kGate.
+mlir::LogicalResult leaveToReader(BodyLowering& body, mlir::Operation* op);
 
 /// "attn_q" of "blk.3.attn_q" or "attn_q.weight": what profiles call the op of a weight.
 std::string roleOf(llvm::StringRef symbol);

@@ -153,7 +153,7 @@ std::string ProgramBuilder::body(llvm::StringRef name, const BodyPlan& plan) {
       mlir::OpBuilder inLane = mlir::OpBuilder::atBlockBegin(&lane.getBody().emplaceBlock());
       for (const Run& run : lanes[index]) {
         inLane.create<task::RunOp>(loc, run.op, run.name, run.args, run.values, mlir::DenseI64ArrayAttr(),
-                                   mlir::DenseI64ArrayAttr());
+                                   mlir::DenseI64ArrayAttr(), mlir::IntegerAttr());
       }
     }
   }

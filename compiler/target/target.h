@@ -38,10 +38,12 @@ struct Target {
   DType kvType;               ///< of the cache, when the user names none; with a target of another type it is f32
   bool hasOneKvType = false;  ///< it takes no cache of another type
   uint32_t fixedLanes;        ///< the lanes it always has; 0: as many as are asked for
+  /// It makes programs for the machine of a file: the passes of passes/npu cut, tile, order and check its bodies.
+  bool needsMachine = false;
   /// The residual stream of a prefill stays in the symbol `hidden`, where its result belongs; else in scratch.
   bool keepsStreamInHidden = false;
-  /// The rates when work is split among that many lanes.
-  CostModel (*costModel)(int64_t lanes);
+  /// The rates when work is split among that many lanes. Null where needsMachine: its file says what a task costs.
+  CostModel (*costModel)(int64_t lanes) = nullptr;
   /// Brings the hidden rows that an entry is given where its bodies expect the residual stream.
   mlir::LogicalResult (*loadHidden)(BodyLowering&, mlir::Value);
   /// Puts result `index` of a body where the next body finds it.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "blob/names.h"
+#include "compiler/ir/graph.h"
 #include "compiler/target/cpu/cpu_target.h"
 #include "compiler/target/npu/npu_target.h"
 #include "compiler/target/reference/reference_target.h"
@@ -32,6 +33,16 @@ llvm::ArrayRef<const Target*> allTargets() {
 const Target* findTarget(llvm::StringRef name) {
   auto known = llvm::find_if(allTargets(), [&](const Target* target) { return target->name() == name; });
   return known == allTargets().end() ? nullptr : *known;
+}
+
+const Target* targetOf(mlir::Operation* func) {
+  auto device = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
+  return device ? findTarget(device.getValue()) : nullptr;
+}
+
+bool needsMachine(mlir::Operation* func) {
+  const Target* target = targetOf(func);
+  return target != nullptr && target->needsMachine;
 }
 
 }  // namespace firn::target

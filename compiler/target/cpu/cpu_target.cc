@@ -67,15 +67,6 @@ mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
-/// silu or gelu.
-mlir::LogicalResult lowerActivation(BodyLowering& body, mlir::Operation* op) {
-  ValueState state;
-  state.form = Form::kGate;
-  state.source = op;
-  body.set(op->getResult(0), state);
-  return mlir::success();
-}
-
 /// act(gate) * up, into the memory of gate when nothing else reads it.
 mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) {
   auto mul = llvm::cast<graph::MulOp>(op);
@@ -173,8 +164,8 @@ const Target& cpuTarget() {
               {"graph.rope", {lowerCpuRope}},
               {"graph.cache_update", {lowerCpuCacheUpdate}},
               {"graph.attention", {lowerCpuAttention}},
-              {"graph.silu", {lowerActivation, whyNoSilu}},
-              {"graph.gelu", {lowerActivation, whyNoGelu}},
+              {"graph.silu", {leaveToReader, whyNoSilu}},
+              {"graph.gelu", {leaveToReader, whyNoGelu}},
               {"graph.scale", {lowerScale, whyNoScale}},
               {"graph.mul", {lowerMul, whyNoMul}},
               {"graph.add", {lowerCpuAdd}},

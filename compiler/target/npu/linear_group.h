@@ -1,12 +1,12 @@
-// Linear layers that read the same input, with what stands around them: the norm before, the activation, product or sum
-// behind. They are lowered together, so that the input is loaded once and what is between them stays in CMX.
-// Not here: the tasks (linear_tasks.h).
+// A fused group while it is lowered: where its weights, its input and its results lie. Not here: which ops it is made
+// of (fused_group.h), the tasks (linear_tasks.h).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/target/npu/fused_group.h"
 #include "compiler/target/npu/linear_tiling.h"
 #include "compiler/target/npu/npu_body.h"
 
@@ -21,9 +21,6 @@ struct StoredWeights {
   std::optional<Tensor> mins;
   uint32_t bits = 0;
   uint32_t zero = 0;
-
-  /// Bytes of a row of all planes.
-  uint64_t rowBytes() const;
 };
 
 /// Rotation of a result, by position.
@@ -55,10 +52,7 @@ struct LinearGroup {
   std::string gate;  ///< "npu.silu_mul" or "npu.gelu_mul": two layers make one result, act(first) * second
 };
 
-/// The group of `op`, a linear or head whose results have no place yet; gives places to the results of all of it.
-mlir::FailureOr<LinearGroup> groupOf(BodyLowering& body, mlir::Operation* op);
-
-/// True when the norm can be left to the layers that read it.
-bool isFused(graph::RmsNormOp norm);
+/// The weights, inputs and places of results of a group, none of which has a place yet.
+mlir::FailureOr<LinearGroup> groupOf(BodyLowering& body, const FusedGroup& fused);
 
 }  // namespace firn::target::npu

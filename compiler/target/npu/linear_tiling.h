@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 
 #include "base/status.h"
@@ -32,6 +33,8 @@ struct LinearShape {
   int64_t columnUnit = 16;    ///< results are cut at multiples of it
   bool casts = false;         ///< x is f32 and brought to f16 on SHAVE
   bool needsWhole = false;    ///< k cannot be cut
+
+  friend auto operator<=>(const LinearShape&, const LinearShape&) = default;
 };
 
 struct LinearTiling {

@@ -33,6 +33,11 @@ void NpuBody::multicast(const Tensor& from, const OnChip& to, Range rows, llvm::
             {integer(static_cast<int64_t>(to.tiles))});
 }
 
+Tensor stored(BodyLowering& body, const WeightInfo& weight, llvm::StringRef form) {
+  return weight.isFormal ? body.streamed(kSharedLane, weight, form, {0, weight.rows}, {0, weight.columns})
+                         : body.whole(weight, form);
+}
+
 Tensor asBytes(const Tensor& weights, const WeightInfo& weight) {
   Tensor bytes = weights;
   const auto rowBytes = dtypeBytes(weight.dtype, static_cast<uint64_t>(weight.columns)).value_or(0);
@@ -89,6 +94,11 @@ Tensor reshaped(const Tensor& tensor, llvm::ArrayRef<int64_t> dims) {
 }
 
 DType storedType(mlir::Value value) {
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value)) {  // the function that returns it has chosen
+    auto func = llvm::cast<graph::FuncOp>(argument.getOwner()->getParentOp());
+    const bool isHalf = func.argumentName(argument.getArgNumber()).starts_with(graph::kHalfCrossing);
+    return isHalf ? DType::kF16 : DType::kF32;
+  }
   const auto takesHalf = [&](mlir::Operation* user) {
     if (llvm::isa<graph::ReturnOp>(user)) return scratch::crossesAsHalf(value, user);
     return llvm::isa<graph::LinearOp, graph::HeadOp, graph::AttentionOp, graph::CacheUpdateOp>(user);

@@ -64,6 +64,9 @@ class NpuBody {
 /// `count` in `parts` runs of multiples of `unit`, as even as can be; those at the end may be empty.
 std::vector<Range> splitEvenly(int64_t count, int64_t parts, int64_t unit);
 
+/// A whole weight, in a stream with the others of its layer or in one of its own.
+Tensor stored(BodyLowering& body, const WeightInfo& weight, llvm::StringRef form);
+
 /// A matrix of the model in its source format, as u8 [n, bytes of a row].
 Tensor asBytes(const Tensor& weights, const WeightInfo& weight);
 
@@ -72,7 +75,7 @@ Tensor part(const Tensor& matrix, Range rows, Range columns);
 /// The same memory with other dims; `tensor` is dense.
 Tensor reshaped(const Tensor& tensor, llvm::ArrayRef<int64_t> dims);
 
-/// f16 where all that is done with `value` takes it so, else f32.
+/// How a matrix is kept in DDR: f16 where all that is done with `value` takes it so, else f32.
 DType storedType(mlir::Value value);
 
 }  // namespace firn::target::npu

@@ -23,8 +23,11 @@ mlir::LogicalResult storeOutput(BodyLowering& body, mlir::Value value, blob::Sym
   return scratch::store(body, value, symbol, copy);
 }
 
-/// Entries are timed by their schedule; this is for what has none.
-CostModel costModel(int64_t) { return {1, 1, 1, 1, 0, 0}; }
+/// The rule of an op whose tasks may have been made with those of a group (passes/npu/fuse.cc).
+template <mlir::LogicalResult (*Rule)(BodyLowering&, mlir::Operation*)>
+mlir::LogicalResult unlessInGroup(BodyLowering& body, mlir::Operation* op) {
+  return op->hasAttr(graph::kGroupAttr) ? mlir::success() : Rule(body, op);
+}
 
 }  // namespace
 
@@ -34,8 +37,8 @@ const Target& npuTarget() {
       .kvType = DType::kF16,
       .hasOneKvType = true,
       .fixedLanes = 1,
+      .needsMachine = true,
       .keepsStreamInHidden = true,
-      .costModel = costModel,
       .loadHidden = loadHidden,
       .keepResult = keepResult,
       .storeOutput = storeOutput,
@@ -44,14 +47,14 @@ const Target& npuTarget() {
               {"graph.embed", {npu::lowerEmbed}},
               {"graph.head", {npu::lowerLinear}},
               {"graph.linear", {npu::lowerLinear}},
-              {"graph.rms_norm", {npu::lowerRmsNorm}},
-              {"graph.rope", {npu::lowerRope}},
+              {"graph.rms_norm", {unlessInGroup<npu::lowerRmsNorm>}},
+              {"graph.rope", {unlessInGroup<npu::lowerRope>}},
               {"graph.cache_update", {npu::lowerCacheUpdate, npu::whyNoCacheUpdate}},
               {"graph.attention", {npu::lowerAttention, npu::whyNoAttention}},
-              {"graph.silu", {npu::lowerActivation, npu::whyNoActivation}},
-              {"graph.gelu", {npu::lowerActivation, npu::whyNoActivation}},
-              {"graph.mul", {npu::lowerMul}},
-              {"graph.add", {npu::lowerAdd}},
+              {"graph.silu", {unlessInGroup<leaveToReader>, npu::whyNoActivation}},
+              {"graph.gelu", {unlessInGroup<leaveToReader>, npu::whyNoActivation}},
+              {"graph.mul", {unlessInGroup<npu::lowerMul>}},
+              {"graph.add", {unlessInGroup<npu::lowerAdd>}},
               {"graph.scale", {npu::lowerScale}},
               {"graph.softcap", {npu::lowerSoftcap}},
               {"graph.top_k", {npu::lowerTopK, whyNoTopK}},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/target/npu/linear_group.h"
 #include "compiler/target/npu/npu_body.h"
 #include "kernels/quant/group_split.h"
 
@@ -56,8 +55,7 @@ void emit(NpuBody& npu, const Elementwise& work) {
 mlir::FailureOr<Tensor> vector(BodyLowering& body, mlir::Operation* op, mlir::FlatSymbolRefAttr symbol) {
   auto weight = body.weight(op, symbol);
   if (mlir::failed(weight)) return mlir::failure();
-  return weight->isFormal ? body.streamed(kSharedLane, *weight, "f32", {0, 1}, {0, weight->columns})
-                          : body.whole(*weight, "f32");
+  return stored(body, *weight, "f32");
 }
 
 mlir::LogicalResult lowerElementwise(BodyLowering& body, mlir::Operation* op, llvm::StringRef task,
@@ -112,13 +110,6 @@ mlir::LogicalResult lowerEmbed(BodyLowering& body, mlir::Operation* op) {
 
 mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
   auto norm = llvm::cast<graph::RmsNormOp>(op);
-  if (isFused(norm)) {  // the layers that read it norm for themselves
-    ValueState state;
-    state.form = Form::kGate;
-    state.source = op;
-    body.set(norm.getResult(), state);
-    return mlir::success();
-  }
   auto in = input32(body, op, norm.getInput());
   auto weight = vector(body, op, norm.getWeightAttr());
   if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
@@ -144,7 +135,6 @@ mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op) {
 
 mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op) {
   auto rope = llvm::cast<graph::RopeOp>(op);
-  if (body.find(rope.getResult()) != nullptr) return mlir::success();  // together with a linear layer
   auto in = input32(body, op, rope.getInput());
   auto weight = body.weight(op, rope.getFreqsAttr());
   if (mlir::failed(in) || mlir::failed(weight)) return mlir::failure();
@@ -171,10 +161,7 @@ mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op) {
   return mlir::success();
 }
 
-mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) {
-  if (body.find(op->getResult(0)) != nullptr) return mlir::success();  // together with a linear layer
-  return lowerElementwise(body, op, "npu.add");
-}
+mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op) { return lowerElementwise(body, op, "npu.add"); }
 
 mlir::LogicalResult lowerScale(BodyLowering& body, mlir::Operation* op) {
   const double factor = llvm::cast<graph::ScaleOp>(op).getFactor().convertToFloat();
@@ -196,17 +183,8 @@ std::string whyNoActivation(mlir::Operation* op) {
   return isGate ? "" : "it has no kernel for an activation that no product takes";
 }
 
-mlir::LogicalResult lowerActivation(BodyLowering& body, mlir::Operation* op) {
-  ValueState state;
-  state.form = Form::kGate;
-  state.source = op;
-  body.set(op->getResult(0), state);
-  return mlir::success();
-}
-
 mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) {
   auto mul = llvm::cast<graph::MulOp>(op);
-  if (body.find(mul.getResult()) != nullptr) return mlir::success();  // together with two linear layers
   for (const auto& [gateValue, other] : {std::pair{mul.getLhs(), mul.getRhs()}, {mul.getRhs(), mul.getLhs()}}) {
     ValueState* state = body.find(gateValue);
     if (state == nullptr || state->form != Form::kGate) continue;

@@ -9,8 +9,6 @@ mlir::LogicalResult lowerEmbed(BodyLowering& body, mlir::Operation* op);
 mlir::LogicalResult lowerRmsNorm(BodyLowering& body, mlir::Operation* op);
 mlir::LogicalResult lowerRope(BodyLowering& body, mlir::Operation* op);
 mlir::LogicalResult lowerAdd(BodyLowering& body, mlir::Operation* op);
-/// An activation is computed together with the product that takes it.
-mlir::LogicalResult lowerActivation(BodyLowering& body, mlir::Operation* op);
 mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op);
 mlir::LogicalResult lowerScale(BodyLowering& body, mlir::Operation* op);
 mlir::LogicalResult lowerSoftcap(BodyLowering& body, mlir::Operation* op);

@@ -4,19 +4,10 @@
 #include <utility>
 
 #include "compiler/target/npu/barriers.h"
-#include "compiler/target/npu/buffer_placement.h"
 #include "compiler/target/npu/dependencies.h"
-#include "compiler/target/npu/task_order.h"
 
 namespace firn::target {
 namespace {
-
-/// A placement and the order that it lets the tasks have.
-struct Ordered {
-  BufferPlacement placement;
-  Dependencies dependencies;
-  TaskOrder order;
-};
 
 Result<uint64_t> durationOf(const Plan& plan, const machine::Machine& machine, const Schedule& schedule) {
   std::vector<machine::TimelineTask> tasks;
@@ -35,23 +26,35 @@ Result<uint64_t> durationOf(const Plan& plan, const machine::Machine& machine, c
 
 }  // namespace
 
-Result<Schedule> schedulePlan(const Plan& plan, const machine::Machine& machine) {
+Result<Ordered> orderPlan(const Plan& plan, const machine::Machine& machine) {
   FIRN_RETURN_IF_ERROR(checkPlan(plan, machine));
   FIRN_ASSIGN_OR_RETURN(std::vector<BufferPlacement> placements, placeBuffers(plan, machine));
   std::optional<Ordered> best;
   for (BufferPlacement& placement : placements) {
-    Dependencies dependencies = dependenciesOf(plan, placement.addresses);
-    TaskOrder order = orderTasks(plan, dependencies, machine);
+    TaskOrder order = orderTasks(plan, dependenciesOf(plan, placement.addresses), machine);
     if (best && best->order.picoseconds <= order.picoseconds) continue;
-    best = Ordered{std::move(placement), std::move(dependencies), std::move(order)};
+    best = Ordered{std::move(placement), std::move(order)};
   }
-  FIRN_ASSIGN_OR_RETURN(Synchronization synchronization, synchronize(best->dependencies, best->order, machine));
-  Schedule schedule{.addresses = std::move(best->placement.addresses),
-                    .scratchBytes = best->placement.scratchBytes,
-                    .queues = std::move(best->order.queues),
-                    .waits = std::move(synchronization.waits),
-                    .signals = std::move(synchronization.signals)};
+  return *std::move(best);
+}
+
+Status synchronizePlan(const Plan& plan, const machine::Machine& machine, Schedule& schedule) {
+  const Dependencies dependencies = dependenciesOf(plan, schedule.addresses);
+  FIRN_ASSIGN_OR_RETURN(const TaskOrder order, orderOfQueues(schedule.queues, dependencies));
+  FIRN_ASSIGN_OR_RETURN(Synchronization synchronization, synchronize(dependencies, order, machine));
+  schedule.waits = std::move(synchronization.waits);
+  schedule.signals = std::move(synchronization.signals);
   FIRN_ASSIGN_OR_RETURN(schedule.picoseconds, durationOf(plan, machine, schedule));
+  return Status::ok();
+}
+
+Result<Schedule> schedulePlan(const Plan& plan, const machine::Machine& machine) {
+  FIRN_ASSIGN_OR_RETURN(Ordered ordered, orderPlan(plan, machine));
+  Schedule schedule;
+  schedule.addresses = std::move(ordered.placement.addresses);
+  schedule.scratchBytes = ordered.placement.scratchBytes;
+  schedule.queues = std::move(ordered.order.queues);
+  FIRN_RETURN_IF_ERROR(synchronizePlan(plan, machine, schedule));
   return schedule;
 }
 

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "blob/machine/timeline.h"
+#include "compiler/target/npu/buffer_placement.h"
 #include "compiler/target/npu/plan.h"
+#include "compiler/target/npu/task_order.h"
 
 namespace firn::target {
 
@@ -18,8 +20,21 @@ struct Schedule {
   uint64_t picoseconds = 0;                       ///< of the whole body, by blob/machine/timeline.h
 };
 
-/// Places, orders and synchronizes the tasks of a plan. The same plan gives the same schedule. resource_exhausted where
-/// memory or barriers do not suffice, with names and what to change; internal for a plan that contradicts itself.
+/// A placement and the order that it lets the tasks have.
+struct Ordered {
+  BufferPlacement placement;
+  TaskOrder order;
+};
+
+/// The placement that lets the tasks end the earliest. resource_exhausted where memory does not suffice, with names and
+/// what to change; internal for a plan that contradicts itself.
+Result<Ordered> orderPlan(const Plan& plan, const machine::Machine& machine);
+
+/// Waits, signals and the time of an order: `schedule` comes with addresses and queues, and goes with all of it.
+/// resource_exhausted where barriers do not suffice; internal for queues that cannot run.
+Status synchronizePlan(const Plan& plan, const machine::Machine& machine, Schedule& schedule);
+
+/// Both, one after the other. The same plan gives the same schedule.
 Result<Schedule> schedulePlan(const Plan& plan, const machine::Machine& machine);
 
 }  // namespace firn::target

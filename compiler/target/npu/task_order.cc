@@ -4,6 +4,7 @@
 #include <queue>
 #include <utility>
 
+#include "base/concat.h"
 #include "compiler/target/npu/dma_engines.h"
 
 namespace firn::target {
@@ -167,6 +168,35 @@ class Run {
 
 TaskOrder orderTasks(const Plan& plan, const Dependencies& dependencies, const machine::Machine& machine) {
   return Run(plan, dependencies, machine).run();
+}
+
+Result<TaskOrder> orderOfQueues(const std::vector<std::vector<uint32_t>>& queues, const Dependencies& dependencies) {
+  TaskOrder order;
+  order.queues = queues;
+  order.queueOf.resize(dependencies.first.size() - 1);
+  for (uint32_t queue = 0; queue < queues.size(); ++queue) {
+    for (const uint32_t task : queues[queue]) order.queueOf[task] = queue;
+  }
+  std::vector<size_t> next(queues.size());
+  std::vector<bool> hasStarted(order.queueOf.size());
+  const auto isReady = [&](uint32_t task) {
+    return std::ranges::all_of(dependencies.of(task), [&](uint32_t earlier) { return hasStarted[earlier]; });
+  };
+  for (bool hasMoved = true; hasMoved;) {
+    hasMoved = false;
+    for (size_t queue = 0; queue < queues.size(); ++queue) {
+      while (next[queue] < queues[queue].size() && isReady(queues[queue][next[queue]])) {
+        const uint32_t task = queues[queue][next[queue]++];
+        hasStarted[task] = true;
+        order.starts.push_back(task);
+        hasMoved = true;
+      }
+    }
+  }
+  const auto stuck = std::ranges::find(hasStarted, false);
+  if (stuck == hasStarted.end()) return order;
+  return internalError(
+      concat("task ", stuck - hasStarted.begin(), " never starts: what it must follow stands behind it"));
 }
 
 }  // namespace firn::target

@@ -23,4 +23,8 @@ struct TaskOrder {
 /// far ahead as memory lets them. Deterministic; O(n log n) for n tasks, and their dependencies.
 TaskOrder orderTasks(const Plan& plan, const Dependencies& dependencies, const machine::Machine& machine);
 
+/// An order again, from its queues alone: `starts` is one of those in which they can run, `picoseconds` is 0. internal,
+/// with a task that never starts, where no such order is.
+Result<TaskOrder> orderOfQueues(const std::vector<std::vector<uint32_t>>& queues, const Dependencies& dependencies);
+
 }  // namespace firn::target

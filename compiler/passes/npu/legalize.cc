@@ -1,11 +1,13 @@
-// Phase "lower", of the functions that are on the npu: passes.h. A body is cut around its attention, so that what
-// depends on the context is by itself: the rest is shared by all contexts, and the blob grows by an attention for each.
+// Phase "legalize": npu/passes.h. A body is cut around its attention, so that what depends on the context is by itself:
+// the rest is shared by all contexts, and the blob grows by an attention for each.
 #include <map>
 
-#include "blob/names.h"
 #include "compiler/ir/graph.h"
-#include "compiler/passes/passes.h"
+#include "compiler/passes/npu/machine_of.h"
+#include "compiler/passes/npu/passes.h"
 #include "compiler/passes/with_dim.h"
+#include "compiler/target/npu/machine_files.h"
+#include "compiler/target/targets.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -42,7 +44,7 @@ class Legalizer {
   mlir::LogicalResult run() {
     llvm::SmallVector<FuncOp> entries;
     for (auto func : module_.getOps<FuncOp>()) {
-      if (graph::entryOf(func) && isOnNpu(func)) entries.push_back(func);
+      if (graph::entryOf(func) && target::needsMachine(func)) entries.push_back(func);
     }
     for (FuncOp entry : entries) {
       for (auto call : llvm::make_early_inc_range(entry.getBody().front().getOps<graph::CallOp>())) {
@@ -58,11 +60,6 @@ class Legalizer {
   }
 
  private:
-  static bool isOnNpu(FuncOp func) {
-    auto device = func->getAttrOfType<mlir::StringAttr>(graph::kDeviceAttr);
-    return device && std::string_view(device.getValue()) == blob::targetName(blob::Target::kNpu);
-  }
-
   mlir::LogicalResult cutCall(graph::CallOp call) {
     auto body = tables_.lookupSymbolIn<FuncOp>(module_, call.getCalleeAttr().getAttr());
     auto [known, isNew] = pieces_.try_emplace(body.getSymName().str());
@@ -139,7 +136,7 @@ class Legalizer {
     llvm::SmallVector<std::string> names;
     for (Value input : piece.inputs) {
       auto argument = llvm::dyn_cast<mlir::BlockArgument>(input);
-      names.push_back(argument ? body.argumentName(argument.getArgNumber()).str() : "v" + std::to_string(names.size()));
+      names.push_back(argument ? body.argumentName(argument.getArgNumber()).str() : nameOf(input, names.size()));
       const bool isMask = argument && names.back() == graph::kMaskArg && context;
       inputTypes.push_back(isMask ? withDim(input.getType(), -1, *context) : input.getType());
     }
@@ -199,6 +196,11 @@ class Legalizer {
     if (!isLast && !crossings.empty()) piece.func->setAttr(graph::kCrossingsAttr, builder.getArrayAttr(crossings));
   }
 
+  /// Of an argument that takes what another piece of the body returns.
+  static std::string nameOf(Value input, size_t index) {
+    return isMatrix(input) ? crossingName(input, index) : "v" + std::to_string(index);
+  }
+
   /// Of a matrix that another piece of the body takes.
   static std::string crossingName(Value output, size_t index) {
     const bool isHalf = llvm::all_of(
@@ -220,20 +222,40 @@ class Legalizer {
   llvm::SmallVector<FuncOp> unused_;
 };
 
-class NpuLegalizePass : public mlir::PassWrapper<NpuLegalizePass, mlir::OperationPass<mlir::ModuleOp>> {
+class LegalizePass : public mlir::PassWrapper<LegalizePass, mlir::OperationPass<mlir::ModuleOp>> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NpuLegalizePass)
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LegalizePass)
+
+  LegalizePass() = default;
+  LegalizePass(const LegalizePass& other) : PassWrapper(other) {}
 
   llvm::StringRef getArgument() const final { return "npu-legalize"; }
   llvm::StringRef getDescription() const final { return "Bodies on the npu are cut around their attention"; }
 
   void runOnOperation() final {
-    if (mlir::failed(Legalizer(getOperation()).run())) signalPassFailure();
+    mlir::ModuleOp module = getOperation();
+    if (llvm::none_of(module.getOps<FuncOp>(), [](FuncOp func) { return target::needsMachine(func); })) return;
+    if (mlir::failed(nameMachine(module)) || mlir::failed(Legalizer(module).run())) signalPassFailure();
   }
+
+ private:
+  /// The machine that the module names already, or the option does.
+  mlir::LogicalResult nameMachine(mlir::ModuleOp module) {
+    if (!module->hasAttr(graph::kMachineAttr)) {
+      const Result<std::string> text = npu::machineText(machine_.getValue());
+      if (!text) return module.emitError() << "npu.legalize_c2: " << text.status().message();
+      module->setAttr(graph::kMachineAttr, mlir::StringAttr::get(module.getContext(), *text));
+    }
+    return machineOf(module, graph::kMachineAttr, "npu.legalize_c2");
+  }
+
+  Option<std::string> machine_{*this, "machine",
+                               llvm::cl::desc("name or path of a machine file, where the module has none"),
+                               llvm::cl::init("")};
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createNpuLegalizePass() { return std::make_unique<NpuLegalizePass>(); }
+std::unique_ptr<mlir::Pass> createNpuLegalizePass() { return std::make_unique<LegalizePass>(); }
 
 }  // namespace firn::passes

@@ -1,0 +1,67 @@
+// Phase "barriers": npu/passes.h.
+#include "compiler/passes/npu/body_plan.h"
+#include "compiler/passes/npu/machine_of.h"
+#include "compiler/passes/npu/passes.h"
+#include "compiler/passes/npu/programs.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/Pass.h"
+
+namespace firn::passes {
+namespace {
+
+class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BarriersPass)
+
+  llvm::StringRef getArgument() const final { return "npu-barriers"; }
+  llvm::StringRef getDescription() const final { return "Who waits for whom, and how long bodies take"; }
+
+  void runOnOperation() final {
+    for (task::ProgramOp program : programsForMachines(getOperation())) {
+      auto machine = machineOf(program, task::kMachineAttr, "npu.barriers_c1");
+      if (mlir::failed(machine)) return signalPassFailure();
+      for (auto body : program.getBody().getOps<task::BodyOp>()) {
+        if (mlir::failed(synchronize(body, *machine))) return signalPassFailure();
+      }
+      timeEntries(program);
+    }
+  }
+
+ private:
+  static mlir::LogicalResult synchronize(task::BodyOp body, const machine::Machine& machine) {
+    auto plan = planOf(body, machine, "npu.barriers_c1");
+    if (mlir::failed(plan)) return mlir::failure();
+    target::Schedule schedule = scheduleOf(*plan, body, 0);
+    const Status synchronized = target::synchronizePlan(plan->plan, machine, schedule);
+    if (!synchronized.isOk()) return body.emitOpError() << "npu.barriers_c2: " << synchronized.message();
+    mlir::Builder builder(body.getContext());
+    for (auto [index, task] : llvm::enumerate(plan->runs)) {
+      task::RunOp run = task;
+      llvm::SmallVector<int64_t> waits;
+      for (const machine::Wait& wait : schedule.waits[index]) waits.append({wait.barrier, wait.count});
+      const llvm::SmallVector<int64_t> signals(schedule.signals[index].begin(), schedule.signals[index].end());
+      if (!waits.empty()) run.setWaitsAttr(builder.getDenseI64ArrayAttr(waits));
+      if (!signals.empty()) run.setSignalsAttr(builder.getDenseI64ArrayAttr(signals));
+    }
+    body.setPicoseconds(schedule.picoseconds);
+    return mlir::success();
+  }
+
+  /// Calls run one behind the other, everything drained between them.
+  static void timeEntries(task::ProgramOp program) {
+    for (auto entry : program.getBody().getOps<task::EntryOp>()) {
+      uint64_t picoseconds = 0;
+      for (auto call : entry.getBody().getOps<task::CallOp>()) {
+        auto body = mlir::SymbolTable::lookupNearestSymbolFrom<task::BodyOp>(program, call.getCalleeAttr());
+        picoseconds += body.getPicoseconds().value_or(0);
+      }
+      entry.setPicoseconds(picoseconds);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createNpuBarriersPass() { return std::make_unique<BarriersPass>(); }
+
+}  // namespace firn::passes

@@ -1,0 +1,16 @@
+#include "compiler/passes/npu/machine_of.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace firn::passes {
+
+mlir::FailureOr<machine::Machine> machineOf(mlir::Operation* op, llvm::StringRef name, llvm::StringRef error) {
+  auto text = op->getAttrOfType<mlir::StringAttr>(name);
+  if (!text) return op->emitError() << error << ": found no attribute " << name << ": run legalize first";
+  Result<machine::Machine> machine = machine::parseMachine(std::string_view(text.getValue()), name.str());
+  if (!machine) return op->emitError() << error << ": " << machine.status().message();
+  return *std::move(machine);
+}
+
+}  // namespace firn::passes
