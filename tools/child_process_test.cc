@@ -23,6 +23,8 @@ int exitAfterSignal(const std::vector<std::string>& program, int signal, std::ch
   EXPECT_EQ(pipe(ready), 0);
   const pid_t process = fork();
   if (process == 0) {
+    // A test program in the background may have inherited that they are ignored.
+    for (const int other : kInterrupts) std::signal(other, SIG_DFL);
     catchInterrupts();
     EXPECT_EQ(write(ready[1], "x", 1), 1);
     _exit(exitCode(runProcess(program.front(), {program.begin() + 1, program.end()})));

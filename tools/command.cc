@@ -12,23 +12,37 @@
 namespace firn::tools {
 namespace {
 
-constexpr int64_t kSameInterruptNs = 250'000'000;
+/// Signals are one when they come closer together. From one sender: `timeout` signals the process, then its group;
+/// nobody presses a key twice so fast. From two: firn passes a Ctrl-C on to firn-compile, which has it from the terminal
+/// already, and may wait for a CPU before; so may a shell whose terminal was closed, with a SIGHUP.
+constexpr int64_t kSameSenderMs = 30;
+constexpr int64_t kOtherSenderMs = 250;
+
+/// Who sends a signal: a process, or 0, the terminal. A process id has 22 bits at most.
+constexpr int kSenderBits = 22;
 
 std::atomic<bool> gInterrupted{false};
-std::atomic<int> gFirstSignal{0};           ///< 0: none yet
-std::atomic<int64_t> gFirstInterruptNs{0};  ///< 0: none yet
-std::atomic<bool> gIsTerminal{false};       ///< standard error
+std::atomic<int> gFirstSignal{0};      ///< 0: none yet
+std::atomic<int64_t> gFirst{0};        ///< milliseconds << kSenderBits | sender; 0: none yet
+std::atomic<bool> gIsTerminal{false};  ///< standard error
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
                   std::atomic<int64_t>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
-void onSignal(int signal) {
-  const int error = errno;
+/// Whether this is no second one. Of a closed terminal both its end and its shell's come from the kernel.
+bool isFirstInterrupt(int signal, int64_t sender) {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
-  const int64_t now = time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec + 1;
+  const int64_t now = time.tv_sec * int64_t{1000} + time.tv_nsec / 1'000'000 + 1;
   int64_t first = 0;
-  if (!gFirstInterruptNs.compare_exchange_strong(first, now) && now - first >= kSameInterruptNs) {
+  if (gFirst.compare_exchange_strong(first, now << kSenderBits | sender)) return true;
+  const bool isSame = (first & ((int64_t{1} << kSenderBits) - 1)) == sender && signal != SIGHUP;
+  return now - (first >> kSenderBits) < (isSame ? kSameSenderMs : kOtherSenderMs);
+}
+
+void onSignal(int signal, siginfo_t* info, void* /*context*/) {
+  const int error = errno;
+  if (!isFirstInterrupt(signal, info->si_code > 0 ? 0 : info->si_pid)) {
     // Away from a progress bar that stands in the line.
     if (gIsTerminal.load()) static_cast<void>(!write(STDERR_FILENO, "\n", 1));
     removeOwnTemporaries();
@@ -68,7 +82,8 @@ const std::atomic<bool>& interrupted() { return gInterrupted; }
 void catchInterrupts() {
   gIsTerminal.store(isatty(STDERR_FILENO) == 1);
   struct sigaction action{};
-  action.sa_handler = onSignal;
+  action.sa_sigaction = onSignal;
+  action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   for (const int signal : kInterrupts) {
     // What the parent had ignored stays so: nohup, and jobs that a script puts into the background.

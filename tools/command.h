@@ -46,8 +46,9 @@ int exitCode(const Status& status);
 inline constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 
 /// Set by them once catchInterrupts() has run: work ends at its next chunk, step or phase. A second signal ends the
-/// process at once. Signals within a quarter of a second are one: a Ctrl-C reaches firn-compile from the terminal and
-/// from firn, `timeout` signals the process and its group. What the parent ignores (nohup) is ignored.
+/// process at once. What two senders send within a quarter of a second is one, as is what one sends twice in 30 ms: a
+/// Ctrl-C reaches firn-compile from the terminal and from firn, `timeout` signals the process and its group. What the
+/// parent ignores (nohup) is ignored.
 const std::atomic<bool>& interrupted();
 /// Says that `signal` has ended what this process waits for, for the exit code of cancelled.
 void interruptedBy(int signal);
