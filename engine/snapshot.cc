@@ -96,6 +96,10 @@ Status checkFormat(const SnapshotHeader& header) {
   return Status::ok();
 }
 
+Status tooShort(uint64_t bytes) {
+  return corrupt(concat("the snapshot has ", bytes, " bytes, its header alone takes ", sizeof(SnapshotHeader)));
+}
+
 /// Sizes and reserved fields, against each other and the file.
 Status checkSizes(const SnapshotHeader& header, uint64_t fileBytes) {
   if (header.fileBytes != fileBytes) {
@@ -260,11 +264,25 @@ Result<PageBuffer> readSnapshot(const std::string& path, const SnapshotIdentity&
   return bytes;
 }
 
+Status checkSnapshot(const std::string& path, const std::function<void(SnapshotIdentity&)>& addKnown) {
+  FIRN_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
+  const auto check = [&]() -> Status {
+    if (file.size() < sizeof(SnapshotHeader)) return tooShort(file.size());
+    SnapshotHeader header;
+    FIRN_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&header, 1))));
+    FIRN_RETURN_IF_ERROR(checkFormat(header));
+    SnapshotIdentity expected = header.identity;
+    addKnown(expected);
+    return checkIdentity(header.identity, expected);
+  };
+  return check().withPlace(printablePath(path));
+}
+
 Result<SnapshotView> parseSnapshot(std::span<const std::byte> file, const SnapshotIdentity& identity,
                                    const KvLayout& layout) {
   SnapshotHeader header;
   if (file.size() < sizeof(header)) {
-    return corrupt(concat("the snapshot has ", file.size(), " bytes, its header alone takes ", sizeof(header)));
+    return tooShort(file.size());
   }
   std::memcpy(&header, file.data(), sizeof(header));
   FIRN_RETURN_IF_ERROR(checkFormat(header));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -76,6 +77,10 @@ Status writeSnapshot(const std::string& path, const SnapshotContents& contents);
 /// Reads the whole file into memory of its own, so that a change of the file under us cannot matter. not_found, io, or
 /// (as parseSnapshot says it) version_mismatch or corrupt when it is larger than any snapshot of this model.
 Result<PageBuffer> readSnapshot(const std::string& path, const SnapshotIdentity& identity, const KvLayout& layout);
+
+/// Reads the header of `path` alone, and compares its identity with what `addKnown` knows of the model that shall load
+/// it: it gets the file's own and overwrites fields. not_found, io, corrupt, or version_mismatch as parseSnapshot.
+Status checkSnapshot(const std::string& path, const std::function<void(SnapshotIdentity&)>& addKnown);
 
 /// Bytes of a snapshot of `tokens` tokens.
 uint64_t snapshotBytes(const KvLayout& layout, uint32_t tokens);

@@ -79,6 +79,9 @@ Status checkOptions(const RunOptions& options) {
 /// Before a model is compiled for it; a text's ids are put into `ids`.
 Status checkPlan(const RunOptions& options, const PlannedLimits& limits, std::vector<int32_t>& ids) {
   FIRN_RETURN_IF_ERROR(engine::checkShift(options.session, limits.kvRows));
+  if (!options.promptCache.empty()) {
+    FIRN_RETURN_IF_ERROR(checkSavedSession(options.promptCache, options.model, limits));
+  }
   if (options.hasPromptIds) return checkPromptLength(options.promptIds.size(), limits);
   if (*options.prompt == "-")
     return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [](const auto&) { return Status::ok(); });

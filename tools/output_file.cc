@@ -37,12 +37,13 @@ Status checkOutput(const std::string& path, const std::string& option, const Inp
   if (path == "-") {
     return invalidArgument(option + " -: found standard output, expected the name of a file; ./- is one of that name");
   }
-  const auto file = AtomicFile::create(path);
-  if (!file) {
+  fs::path folder;
+  if (const auto file = AtomicFile::create(path); file) {
+    folder = fs::path(file->path()).parent_path();
+  } else {
     return Status(file.status().code(), file.status().message() + ". Name a file that can be written")
         .withPlace(option);
   }
-  const fs::path folder = fs::path(file->path()).parent_path();
   removeAbandonedTemporaries(folder.empty() ? "." : folder.string());
   if (std::error_code ignored; !fs::exists(path, ignored)) return Status::ok();  // no input either
   FIRN_ASSIGN_OR_RETURN(const std::vector<std::string> read, pathsOf(inputs));

@@ -1,6 +1,10 @@
 #include "tools/prompt_cache.h"
 
 #include "base/quote.h"
+#include "blob/kv_part.h"
+#include "compiler/import/gguf_reader.h"
+#include "compiler/import/import.h"
+#include "engine/snapshot.h"
 #include "tools/file_kind.h"
 
 namespace firn::tools {
@@ -19,6 +23,29 @@ Status checkPromptCache(const std::string& path, const InputFiles& inputs) {
                  " is no session that firn has saved (it does not begin with FIRNSNP). Name another file");
 }
 
+namespace {
+
+/// A file that holds something else is of no use to this model; one that the system does not let us read may well be.
+Status withAdvice(const Status& failure) {
+  const bool isFiles = failure.code() == Code::kCorrupt || failure.code() == Code::kVersionMismatch;
+  if (!isFiles) return failure;
+  return {failure.code(), failure.message() + ". Remove the file, or name another with --prompt-cache"};
+}
+
+}  // namespace
+
+Status checkSavedSession(const std::string& path, const ModelChoice& model, const PlannedLimits& limits) {
+  FIRN_ASSIGN_OR_RETURN(const import::GgufFile file, import::GgufFile::open(model.path));
+  const auto addKnown = [&](engine::SnapshotIdentity& identity) {
+    identity.modelHash = import::sourceHash(file);
+    identity.kvRows = limits.kvRows;
+    const auto kvType = blob::kvTypeFromName(model.compile.kvType);
+    if (kvType) identity.kvType = static_cast<uint32_t>(*kvType);
+  };
+  const Status checked = engine::checkSnapshot(path, addKnown);
+  return checked.code() == Code::kNotFound ? Status::ok() : withAdvice(checked);
+}
+
 Status notTheWeightsAlone(const Status& failure, const std::string& path) {
   if (failure.code() != Code::kCorrupt) return failure;
   return {failure.code(), failure.message() + ". Or the rows that " + printablePath(path) +
@@ -29,7 +56,7 @@ Status notTheWeightsAlone(const Status& failure, const std::string& path) {
 Status loadPromptCache(engine::Session& session, const std::string& path) {
   const Status loaded = session.load(path);
   if (loaded.isOk() || loaded.code() == Code::kNotFound) return Status::ok();
-  return {loaded.code(), loaded.message() + ". Remove the file, or name another with --prompt-cache"};
+  return withAdvice(loaded);
 }
 
 }  // namespace firn::tools

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -163,6 +164,41 @@ TEST_F(CliAnswersTest, APromptCacheOfAnotherKindIsRefusedAndKept) {
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err, testing::AllOf(HasSubstr("KV type is f16, the loaded model's is i8"),
                                          HasSubstr("Remove the file, or name another")));
+}
+
+TEST_F(CliAnswersTest, AGoodSessionThatCannotBeReadIsNotToBeRemoved) {
+  run({"--prompt-ids", ids(1, 60), "--max-tokens", "1", "--prompt-cache", cache});
+  const std::string command =
+      programPath("firn") + " run " + blob + " --prompt-ids 1,2 --max-tokens 1 --prompt-cache " + cache;
+  // The blob is open, which leaves no number for the session.
+  const std::string closed = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec ";
+  const auto result = folder.run("sh", {"-c", closed + command});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr("io: cannot open " + cache + ": Too many open files"));
+  EXPECT_THAT(result.err, testing::Not(HasSubstr("Remove")));
+}
+
+TEST_F(CliAnswersTest, ASessionOfAnotherProgramIsRefusedBeforeTheCompile) {
+  const auto answer = [&](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"run",          model, "--prompt-ids",   "1,2",
+                                          "--max-tokens", "1",   "--prompt-cache", cache};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return folder.run("firn", arguments);
+  };
+  const std::string model = "tests/data/gguf/llama.gguf";
+  ASSERT_EQ(answer(model, {}).exitCode, 0);
+  ASSERT_EQ(folder.run("firn", {"cache", "clear"}).exitCode, 0);
+  EXPECT_EQ(answer(model, {}).exitCode, 0) << "its own";
+  ASSERT_EQ(folder.run("firn", {"cache", "clear"}).exitCode, 0);
+  for (const auto& [other, more, difference] :
+       {std::tuple(std::string("tests/data/gguf/qwen2.gguf"), std::vector<std::string>{}, "model hash"),
+        {model, std::vector<std::string>{"--kv-type", "i8"}, "KV type is f16, the loaded model's is i8"},
+        {model, std::vector<std::string>{"--max-prompt-len", "128"}, "number of cache rows"}}) {
+    const auto result = answer(other, more);
+    EXPECT_EQ(result.exitCode, 1);
+    EXPECT_THAT(result.err, testing::AllOf(HasSubstr(cache), HasSubstr(difference), HasSubstr("Remove the file")));
+    EXPECT_THAT(folder.cachedBlobs(), testing::IsEmpty()) << difference;
+  }
 }
 
 TEST_F(CliAnswersTest, SavedRowsThatAreNoNumbersAreNotBlamedOnTheWeightsAlone) {
