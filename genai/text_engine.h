@@ -30,8 +30,8 @@ class TextEngine {
   /// the last sequence that hold a prefix of `ids` may be kept: the logits are the same.
   /// Fails before any work with invalid_argument or out_of_range: no ids, too many (both numbers named), an id >= V.
   virtual Result<std::span<const float>> prefill(std::span<const int32_t> ids) = 0;
-  /// The token with the largest of the logits that the last call returned, of equal ones the smallest id; -1 where all
-  /// are NaN. An engine may know it without a look at all of them.
+  /// The token with the largest of the logits that the last call returned, of equal ones the smallest id; any or -1
+  /// where some are NaN. An engine may know it without a look at all of them.
   virtual int32_t bestToken() const = 0;
   /// Tokens of the last prefill whose rows were kept, at most one less than it had.
   virtual uint32_t cachedTokens() const = 0;

@@ -59,19 +59,23 @@ Result<double> timePrefill(engine::Session& session, std::span<const int32_t> id
   const Clock::time_point start = Clock::now();
   const auto logits = session.prefill(ids, [](uint32_t, uint32_t) { return !interrupted().load(); });
   if (!logits) return logits.status();
-  return secondsSince(start);
+  const double seconds = secondsSince(start);
+  FIRN_RETURN_IF_ERROR(genai::checkLogits(*logits).withPlace("the prompt"));
+  return seconds;
 }
 
 /// Seconds of `ids.size()` decode steps behind `prompt`.
 Result<double> timeDecode(engine::Session& session, std::span<const int32_t> prompt, std::span<const int32_t> ids) {
   FIRN_ASSIGN_OR_RETURN([[maybe_unused]] const double prefill, timePrefill(session, prompt));
+  std::span<const float> logits;
   const Clock::time_point start = Clock::now();
   for (const int32_t id : ids) {
     if (interrupted().load()) return cancelled("the benchmark was interrupted");
-    const auto logits = session.decode(id);
-    if (!logits) return logits.status();
+    FIRN_ASSIGN_OR_RETURN(logits, session.decode(id));
   }
-  return secondsSince(start);
+  const double seconds = secondsSince(start);
+  if (!ids.empty()) FIRN_RETURN_IF_ERROR(genai::checkLogits(logits).withPlace("the last step"));
+  return seconds;
 }
 
 /// The sizes asked for, which must fit, and the usual ones, which are made to.

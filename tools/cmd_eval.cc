@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "engine/session.h"
+#include "genai/sampler/sampler.h"
 #include "genai/tokenizer/tokenizer.h"
 #include "tools/command.h"
 #include "tools/counted.h"
@@ -91,6 +92,11 @@ Status evalLogits(const LogitsOptions& options) {
   const engine::Session::LogitsSink sink = [&](uint32_t first, uint32_t count, std::span<const float> logits) {
     if (interrupted().load()) return cancelled("interrupted");
     bar.update("tokens", first + count, ids.size());
+    const size_t vocab = logits.size() / count;
+    for (uint32_t i = 0; i < count; ++i) {
+      const Status numbers = genai::checkLogits(logits.subspan(i * vocab, vocab));
+      FIRN_RETURN_IF_ERROR(numbers.withPlace("position " + std::to_string(first + i)));
+    }
     return writer.append(logits);
   };
   FIRN_RETURN_IF_ERROR(options.step ? evaluateSteps(*session, ids, sink) : session->evaluate(ids, sink));

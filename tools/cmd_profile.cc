@@ -9,6 +9,7 @@
 
 #include "base/quote.h"
 #include "engine/session.h"
+#include "genai/sampler/sampler.h"
 #include "tools/command.h"
 #include "tools/counted.h"
 #include "tools/model_source.h"
@@ -53,8 +54,8 @@ Result<std::vector<ProfiledRun>> profiledRuns(const ProfileOptions& options, eng
                                               engine::Session& session, std::span<const int32_t> ids) {
   devices.profile();  // turns measuring on
   std::vector<ProfiledRun> runs;
-  const auto prefilled = session.prefill(ids, [](uint32_t, uint32_t) { return !interrupted().load(); });
-  if (!prefilled) return prefilled.status();
+  FIRN_ASSIGN_OR_RETURN(std::span<const float> logits,
+                        session.prefill(ids, [](uint32_t, uint32_t) { return !interrupted().load(); }));
   ProfiledRun& prompt = runs.emplace_back();
   for (const engine::ChunkTime& chunk : session.times().chunks) {
     prompt.entries.push_back({.entry = chunk.entry, .nanoseconds = chunk.nanoseconds});
@@ -67,16 +68,15 @@ Result<std::vector<ProfiledRun>> profiledRuns(const ProfileOptions& options, eng
   const uint32_t kvRows = session.model().limits().kvRows;
   for (uint64_t i = 1; i < options.maxTokens && session.position() < kvRows; ++i) {
     if (interrupted().load()) return cancelled("the profile was interrupted");
-    engine::ScoredToken best;
-    if (session.best({&best, 1}) != 1) return corrupt("the model's logits are no numbers");
+    FIRN_ASSIGN_OR_RETURN(const int32_t id, genai::argmax(logits));
     const uint32_t entry = session.model().variants().generateFor(session.position() + 1)->entry;
     const Clock::time_point start = Clock::now();
-    const auto logits = session.decode(best.id);
-    if (!logits) return logits.status();
+    FIRN_ASSIGN_OR_RETURN(logits, session.decode(id));
     ProfiledRun& step = runs.emplace_back();
     step.entries.push_back({.entry = entry, .nanoseconds = nanosecondsSince(start)});
     step.rows = devices.profile();
   }
+  FIRN_RETURN_IF_ERROR(genai::checkLogits(logits));
   return runs;
 }
 

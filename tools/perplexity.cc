@@ -5,6 +5,8 @@
 #include <numeric>
 #include <string>
 
+#include "genai/sampler/sampler.h"
+
 namespace firn::tools {
 namespace {
 
@@ -76,12 +78,8 @@ Status visitScored(engine::Session& session, std::span<const int32_t> window, co
                           });
 }
 
-Status notANumber(uint32_t window, uint32_t position) {
-  return corrupt(
-      "window " + std::to_string(window + 1) + ", position " + std::to_string(position) +
-      ": a logit is NaN (not a number) or infinite: weights of the model are NaN, infinite, or so large that "
-      "sums overflow. firn inspect --verify tells whether a blob was damaged: compile its model again. Otherwise get "
-      "the model file again, or another quantization of it");
+std::string placeOf(uint32_t window, uint32_t position) {
+  return "window " + std::to_string(window + 1) + ", position " + std::to_string(position);
 }
 
 double mean(const std::vector<double>& values) {
@@ -124,8 +122,8 @@ Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<c
     if (isCompared) kept.resize(positions * vocab);
     double nll = 0;
     FIRN_RETURN_IF_ERROR(visitScored(session, window, goesOn, [&](uint32_t at, std::span<const float> row) {
+      if (Status numbers = genai::checkLogits(row); !numbers.isOk()) return numbers.withPlace(placeOf(w, at));
       nll += logSumExp(row) - row[static_cast<size_t>(window[at + 1])];
-      if (std::isnan(nll)) return notANumber(w, at);
       if (isCompared) std::ranges::copy(row, kept.begin() + static_cast<ptrdiff_t>((at - first) * vocab));
       return Status::ok();
     }));
@@ -134,6 +132,9 @@ Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<c
     if (!isCompared) continue;
     double kl = 0;
     FIRN_RETURN_IF_ERROR(visitScored(*options.reference, window, goesOn, [&](uint32_t at, std::span<const float> row) {
+      if (Status numbers = genai::checkLogits(row); !numbers.isOk()) {
+        return numbers.withPlace("the reference device, " + placeOf(w, at));
+      }
       kl += divergence(row, std::span(kept).subspan((at - first) * vocab, vocab));
       return Status::ok();
     }));

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "engine/session.h"
+#include "genai/sampler/sampler.h"
 #include "tools/command.h"
 
 namespace firn::tools {
@@ -15,13 +16,13 @@ constexpr size_t kWarmUpSteps = 8;
 
 Status decodeAll(std::span<engine::Session* const> sessions, std::span<const int32_t> ids) {
   std::vector<int32_t> same(sessions.size());
+  std::span<const float> last;
   for (const int32_t id : ids) {
     if (interrupted().load()) return cancelled("the benchmark was interrupted");
     std::ranges::fill(same, id);
-    const auto logits = engine::Session::decodeTogether(sessions, same);
-    if (!logits) return logits.status();
+    FIRN_ASSIGN_OR_RETURN(last, engine::Session::decodeTogether(sessions, same));
   }
-  return Status::ok();
+  return ids.empty() ? Status::ok() : genai::checkLogits(last).withPlace("the last step of all sessions");
 }
 
 Status start(std::span<engine::Session* const> sessions, std::span<const int32_t> prompt) {

@@ -1,7 +1,8 @@
 #include "genai/sampler/sampler.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
 #include <string>
 
 namespace firn::genai {
@@ -13,23 +14,22 @@ constexpr uint64_t kPcgIncrement = 1442695040888963407ULL;
 
 }  // namespace
 
-Result<int32_t> argmax(std::span<const float> logits) {
+Status checkLogits(std::span<const float> logits) {
   if (logits.empty()) return invalidArgument("no logits to choose a token from");
-  int32_t best = -1;
-  float most = 0;
-  for (size_t id = 0; id < logits.size(); ++id) {
-    if (std::isnan(logits[id]) || (best >= 0 && !(logits[id] > most))) continue;
-    best = static_cast<int32_t>(id);
-    most = logits[id];
-  }
-  if (best < 0) {
-    return corrupt(
-        "every one of " + std::to_string(logits.size()) +
-        " logits is NaN (not a number): weights of the model are NaN, infinite, or so large that sums "
-        "overflow. firn inspect --verify tells whether a blob was damaged: compile its model again. Otherwise "
-        "get the model file again, or another quantization of it");
-  }
-  return best;
+  // Exponents of ones alone are those of NaN and Inf. Counted without a branch: it is done for each token.
+  constexpr uint32_t kExponent = 0x7F800000;
+  uint32_t bad = 0;
+  for (const float logit : logits) bad += (std::bit_cast<uint32_t>(logit) & kExponent) == kExponent ? 1 : 0;
+  if (bad == 0) return Status::ok();
+  return corrupt(std::to_string(bad) + " of " + std::to_string(logits.size()) +
+                 " logits are NaN (not a number) or infinite: weights of the model are NaN, infinite, or so large that "
+                 "sums overflow. firn inspect --verify tells whether a blob was damaged: compile its model again. "
+                 "Otherwise get the model file again, or another quantization of it");
+}
+
+Result<int32_t> argmax(std::span<const float> logits) {
+  FIRN_RETURN_IF_ERROR(checkLogits(logits));
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 Pcg32::Pcg32(uint64_t seed) : state_((kPcgIncrement + seed) * kPcgMultiplier + kPcgIncrement) {}
@@ -57,18 +57,17 @@ Result<Sampler> Sampler::make(const SamplerOptions& options) {
 }
 
 Result<int32_t> Sampler::sample(std::span<const float> logits, int32_t best) {
-  const bool isTold = best >= 0 && static_cast<size_t>(best) < logits.size();
-  if (!isTold || std::isnan(logits[static_cast<size_t>(best)])) {
+  if (best >= 0 && static_cast<size_t>(best) < logits.size()) {
+    FIRN_RETURN_IF_ERROR(checkLogits(logits));
+  } else {
     FIRN_ASSIGN_OR_RETURN(best, argmax(logits));
   }
-  const float most = logits[static_cast<size_t>(best)];
-  if (options_.temperature < kGreedyTemperature || most == -std::numeric_limits<float>::infinity()) return best;
+  if (options_.temperature < kGreedyTemperature) return best;
+  const double most = logits[static_cast<size_t>(best)];
   weights_.resize(logits.size());
   double sum = 0;
   for (size_t id = 0; id < logits.size(); ++id) {
-    // Equal to the maximum first: Inf - Inf would be NaN.
-    const double exponent = logits[id] == most ? 0.0 : (double{logits[id]} - most) / options_.temperature;
-    weights_[id] = std::isnan(logits[id]) ? 0.0 : std::exp(exponent);
+    weights_[id] = std::exp((logits[id] - most) / options_.temperature);
     sum += weights_[id];
   }
   const double target = random_.uniform() * sum;

@@ -214,7 +214,7 @@ TEST_F(CliAnswersTest, SavedRowsThatAreNoNumbersAreNotBlamedOnTheWeightsAlone) {
   writeFile(cache, {reinterpret_cast<const char*>(file.bytes().data()), bytes.size()});
   const ProgramResult result = folder.run("firn", arguments);
   EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("logits is NaN"), HasSubstr("the rows that " + cache + " has"),
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("logits are NaN"), HasSubstr("the rows that " + cache + " has"),
                                          HasSubstr("remove it")));
 }
 

@@ -50,26 +50,41 @@ TEST_F(CliFilesTest, AChangedModelIsCompiledAgainThoughSizeAndTimeAreTheSame) {
 
 TEST_F(CliFilesTest, WeightsThatAreNoNumbersAreNamedAsTheCause) {
   const std::string model = copyOfModel();
-  std::string bytes = readFile(model);
-  {
-    const import::GgufFile file = need(import::GgufFile::open(model));
-    const import::GgufTensor& norm = *file.findTensor("output_norm.weight");
-    const auto* start = file.shards().front().metadata.data();
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    std::memcpy(bytes.data() + (norm.bytes.data() - start), &nan, sizeof(nan));
-  }
-  writeFile(model, bytes);
+  const std::string whole = readFile(model);
   const std::string text = folder.file("text");
+  const std::string ids = folder.file("ids.json");
+  const std::string output = folder.file("logits");
   writeFile(text, std::string(2000, 'a'));
-  for (const char* device : {"cpu", "reference"}) {
-    const auto run = folder.run("firn", {"run", model, "hello", "--device", device, "--json"});
-    EXPECT_EQ(run.exitCode, 1);
-    EXPECT_THAT(run.err, testing::AllOf(HasSubstr("firn: corrupt: token 1 of the answer: every one of"),
-                                        HasSubstr("weights of the model are NaN")));
-    const auto eval = folder.run("firn", {"eval", "perplexity", model, text, "--window", "64", "--device", device});
-    EXPECT_EQ(eval.exitCode, 1);
-    EXPECT_THAT(eval.err, testing::AllOf(HasSubstr("corrupt: window 1, position 32"), HasSubstr("are NaN")));
+  writeFile(ids, "[1, 2, 3]");
+  // An infinite one leaves logits of both kinds, and of numbers: whatever is chosen among them is no answer.
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    std::string bytes = whole;
+    {
+      const import::GgufFile file = need(import::GgufFile::open(model));
+      const import::GgufTensor& norm = *file.findTensor("output_norm.weight");
+      const auto* start = file.shards().front().metadata.data();
+      std::memcpy(bytes.data() + (norm.bytes.data() - start), &bad, sizeof(bad));
+    }
+    writeFile(model, bytes);
+    for (const char* device : {"cpu", "reference"}) {
+      const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+          {{"run", model, "hello", "--json"}, "corrupt: token 1 of the answer: "},
+          {{"run", model, "hello", "--temperature", "1"}, "corrupt: token 1 of the answer: "},
+          {{"bench", model}, "corrupt: the prompt: "},
+          {{"profile", model, "hello", "--max-tokens", "1"}, "corrupt: "},
+          {{"eval", "logits", model, "--ids", ids, "-o", output}, "corrupt: position 0: "},
+          {{"eval", "perplexity", model, text, "--window", "64"}, "corrupt: window 1, position 32: "}};
+      for (auto [arguments, place] : cases) {
+        arguments.insert(arguments.end(), {"--device", device});
+        const auto result = folder.run("firn", arguments);
+        EXPECT_EQ(result.exitCode, 1) << testing::PrintToString(arguments);
+        EXPECT_THAT(result.err, testing::AllOf(HasSubstr("firn: " + place), HasSubstr("weights of the model are NaN")))
+            << testing::PrintToString(arguments);
+      }
+    }
+    fs::copy_file(kModel, model, fs::copy_options::overwrite_existing);
   }
+  EXPECT_FALSE(fs::exists(output));
 }
 
 TEST_F(CliFilesTest, ASessionIsSuspectedOnlyForRowsThatWereUsed) {
