@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/joined.h"
 #include "base/quote.h"
+#include "blob/machine/machine.h"
 #include "blob/names.h"
 #include "blob/reader.h"
 #include "tools/counted.h"
@@ -77,6 +78,8 @@ CacheEntry readCacheEntry(const CacheFile& file) {
   entry.isWhole = true;
   entry.model = nameOf(*blob);
   entry.device = blob::targetNames(blob->targets());
+  if (const auto machine = machine::parseMachine(blob->machine(), file.path)) entry.machine = machine->name;
+  entry.hasWeights = blob->hasWeights();
   entry.threads = blob->ident().lanes;
   entry.maxPromptTokens = header.maxPromptTokens;
   entry.minResponseTokens = header.minResponseTokens;
@@ -96,7 +99,8 @@ std::string cacheEntryLine(const CacheEntry& entry, int64_t now) {
                 ago(now - lastUse(entry.file)).c_str());
   const std::string line = start.data() + printablePath(entry.file.path) + "  ";
   if (!entry.isWhole) return line + "(" + entry.flaw + ")";
-  return line + printableText(entry.model) + ", " + entry.device + ", " + counted(entry.threads, "thread") +
+  return line + printableText(entry.model) + ", " + entry.device + (entry.machine.empty() ? "" : " (machine " + printableText(entry.machine) + ")") +
+         (entry.hasWeights ? ", " : ", no weights, ") + counted(entry.threads, "thread") +
          ", prompt " + std::to_string(entry.maxPromptTokens) + " + response " +
          std::to_string(entry.minResponseTokens) + " tokens, contexts " + joined(entry.contexts, ",") + ", batch " +
          (entry.batches.empty() ? "none" : joined(entry.batches, ",")) + ", KV " + entry.kvType + " " +
@@ -115,6 +119,8 @@ nlohmann::ordered_json cacheEntryJson(const CacheEntry& entry, int64_t now) {
   }
   json["model"] = entry.model;
   json["device"] = entry.device;
+  if (!entry.machine.empty()) json["machine"] = entry.machine;
+  json["weights"] = entry.hasWeights ? "blob" : "none";
   json["placement"] = entry.placement;
   json["threads"] = entry.threads;
   json["max_prompt_tokens"] = entry.maxPromptTokens;

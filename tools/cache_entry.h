@@ -17,6 +17,8 @@ struct CacheEntry {
   std::string flaw;      ///< why not, in a few words
   std::string model;     ///< of its card
   std::string device;
+  std::string machine;      ///< that device npu is; empty: none
+  bool hasWeights = false;  ///< false: it can only be inspected and simulated
   uint32_t threads = 0;
   uint32_t maxPromptTokens = 0;
   uint32_t minResponseTokens = 0;

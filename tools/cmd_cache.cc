@@ -43,14 +43,16 @@ Status list(bool json) {
     return Status::ok();
   }
   for (const CacheEntry& entry : entries) std::cout << cacheEntryLine(entry, now) << "\n";
-  std::printf("%10.1f MB in %s, most recently used first; the limit is %.0f GB\n", static_cast<double>(bytes) * 1e-6,
-              counted(entries.size(), "file").c_str(), static_cast<double>(kCacheLimitBytes) * 1e-9);
+  std::printf("%10.1f MB in %s of %s, most recently used first; the limit is %.0f GB\n",
+              static_cast<double>(bytes) * 1e-6, counted(entries.size(), "file").c_str(), printablePath(folder).c_str(),
+              static_cast<double>(kCacheLimitBytes) * 1e-9);
   return Status::ok();
 }
 
 Status freed(const Result<uint64_t>& bytes) {
   if (!bytes) return bytes.status();
-  std::printf("freed %.1f MB\n", static_cast<double>(*bytes) * 1e-6);
+  FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
+  std::printf("freed %.1f MB in %s\n", static_cast<double>(*bytes) * 1e-6, printablePath(folder).c_str());
   return Status::ok();
 }
 
@@ -75,6 +77,12 @@ Status removeNamed(const std::vector<std::string>& names) {
   return freed(removeFromCache(files));
 }
 
+/// `command`, behind the note that the cache is not where the environment seems to put it.
+Status noted(const Action& command) {
+  noteIgnoredCacheHome();
+  return command();
+}
+
 }  // namespace
 
 void addCacheCommand(CLI::App& app, Action& action) {
@@ -83,7 +91,7 @@ void addCacheCommand(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
   CLI::App* list = command->add_subcommand("list", "Show them, most recently used first");
   list->add_flag("--json", *json, "Print one JSON object");
-  list->callback([json, &action] { action = [json] { return tools::list(*json); }; });
+  list->callback([json, &action] { action = [json] { return noted([json] { return tools::list(*json); }); }; });
   auto names = std::make_shared<std::vector<std::string>>();
   CLI::App* remove = command->add_subcommand("remove", "Remove some of them");
   remove
@@ -91,9 +99,9 @@ void addCacheCommand(CLI::App& app, Action& action) {
                    "The beginning of a file name that no other has, a path as list shows it, or a model's name, which "
                    "means all that were compiled from it")
       ->required();
-  remove->callback([names, &action] { action = [names] { return removeNamed(*names); }; });
+  remove->callback([names, &action] { action = [names] { return noted([names] { return removeNamed(*names); }); }; });
   command->add_subcommand("clear", "Remove them all")->callback([&action] {
-    action = [] { return freed(clearCache()); };
+    action = [] { return noted([] { return freed(clearCache()); }); };
   });
 }
 

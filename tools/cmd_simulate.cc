@@ -140,9 +140,9 @@ Result<Subject> openSubject(const SimulateOptions& options) {
     return subject;
   }
   FIRN_ASSIGN_OR_RETURN(subject.lengths, lengthsOf(options, nullptr));
-  const auto open = [&](const std::string& path) -> Status {
+  const auto open = [&](const CachedBlob& cached) -> Status {
     subject.start = Clock::now();
-    FIRN_ASSIGN_OR_RETURN(subject.blob, blob::Blob::open(path));
+    FIRN_ASSIGN_OR_RETURN(subject.blob, openCached(cached));
     return Status::ok();
   };
   FIRN_RETURN_IF_ERROR(openCompiled(options.model, compileFor(options, subject.lengths), open).status());

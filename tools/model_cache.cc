@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "base/file_state.h"
 #include "base/hash.h"
 #include "base/joined.h"
+#include "base/quote.h"
 #include "compiler/compiler_id.h"
 #include "compiler/import/gguf_reader.h"
 #include "compiler/import/import.h"
@@ -49,8 +51,7 @@ Result<nlohmann::json> identityOf(const import::GgufFile::ShardView& shard) {
 }
 
 /// Everything that a blob depends on, hashed. JSON keeps the parts apart.
-Result<std::string> cacheKey(const std::string& modelPath, const CompileChoice& choice) {
-  FIRN_ASSIGN_OR_RETURN(const import::GgufFile model, import::GgufFile::open(modelPath));
+Result<std::string> cacheKey(const import::GgufFile& model, const CompileChoice& choice) {
   nlohmann::json files = nlohmann::json::array();
   for (const import::GgufFile::ShardView& shard : model.shards()) {
     FIRN_ASSIGN_OR_RETURN(nlohmann::json file, identityOf(shard));
@@ -131,6 +132,22 @@ Result<std::string> cacheFolder() {
   return (base / "firn" / "blobs").string();
 }
 
+void noteIgnoredCacheHome() {
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  if (xdg == nullptr || *xdg == '\0' || fs::path(xdg).is_absolute()) return;
+  const auto folder = cacheFolder();
+  std::cerr << "firn: note: XDG_CACHE_HOME is " << quoted(xdg)
+            << ", no absolute path, and is ignored, as the XDG specification says"
+            << (folder ? "; the cache is " + printablePath(*folder) : "") << "\n";
+}
+
+Result<blob::Blob> openCached(const CachedBlob& cached) {
+  FIRN_ASSIGN_OR_RETURN(blob::Blob blob, blob::Blob::open(cached.path));
+  if (blob.ident().modelHash == cached.modelHash) return blob;
+  return corrupt(concat(cached.path, ": the model hash is ", toHex(blob.ident().modelHash), ", that of the model is ",
+                        toHex(cached.modelHash), ": a blob of another model has its name; remove it"));
+}
+
 Result<std::vector<CacheFile>> listCache() {
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
   removeAbandonedTemporaries(folder);
@@ -156,18 +173,15 @@ Result<std::vector<CacheFile>> listCache() {
 
 Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files) {
   uint64_t freed = 0;
-  Status failed = Status::ok();
+  std::string left;
   for (const CacheFile& file : files) {
     std::error_code error;
     fs::remove(file.path, error);
-    if (error) {
-      if (failed.isOk()) failed = ioError("cannot remove " + file.path + ": " + error.message());
-      continue;
-    }
-    freed += file.bytes;
+    if (error) left += concat(left.empty() ? "" : "; ", file.path, ": ", error.message());
+    if (!error) freed += file.bytes;
   }
-  if (!failed.isOk()) return failed;
-  return freed;
+  if (left.empty()) return freed;
+  return ioError(concat("cannot remove ", left, ". Nothing else is left of what was to go"));
 }
 
 Result<uint64_t> clearCache() {
@@ -178,13 +192,15 @@ Result<uint64_t> clearCache() {
 
 Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice,
                               const std::function<Status()>& check) {
-  FIRN_ASSIGN_OR_RETURN(const std::string key, cacheKey(modelPath, choice));
+  FIRN_ASSIGN_OR_RETURN(const import::GgufFile model, import::GgufFile::open(modelPath));
+  FIRN_ASSIGN_OR_RETURN(const std::string key, cacheKey(model, choice));
+  const Hash128 modelHash = import::sourceHash(model);
   FIRN_ASSIGN_OR_RETURN(const std::string folder, cacheFolder());
   const std::string path = folder + "/" + key + kSuffix;
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
     fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // marks the use; not vital
-    return CachedBlob{path, false};
+    return CachedBlob{path, modelHash, false};
   }
   if (check) FIRN_RETURN_IF_ERROR(check());
   constexpr std::string_view kElsewhere =
@@ -196,7 +212,11 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
   }
   // What else has the blob's name, as a folder or a link to nothing, is in its place.
   fs::remove(path, error);
-  if (error) return ioError("cannot remove " + path + ", where the compiled model belongs: " + error.message());
+  if (error) {
+    return ioError(concat("cannot remove ", path, ", where the compiled model belongs: ", error.message(),
+                          ". Move it away, set XDG_CACHE_HOME to another folder, or use firn compile MODEL -o FILE and "
+                          "run FILE"));
+  }
   FIRN_ASSIGN_OR_RETURN(const std::string program, siblingProgram("firn-compile"));
   const Status compiled = runProcess(program, compileArguments(modelPath, path, choice));
   if (!compiled.isOk()) {
@@ -204,7 +224,7 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
     return compiled;
   }
   FIRN_RETURN_IF_ERROR(trimCache(path));
-  return CachedBlob{path, true};
+  return CachedBlob{path, modelHash, true};
 }
 
 }  // namespace firn::tools

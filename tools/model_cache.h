@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/status.h"
+#include "blob/reader.h"
 
 namespace firn::tools {
 
@@ -35,6 +37,7 @@ struct CompileChoice {
 /// Where the blob of a model is, and whether it had to be made.
 struct CachedBlob {
   std::string path;
+  Hash128 modelHash;  ///< of the model that it is of
   bool compiled = false;
 };
 
@@ -52,12 +55,18 @@ struct CacheFile {
 Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice& choice,
                               const std::function<Status()>& check = {});
 
+/// Opens it. The errors of Blob::open; corrupt too when a blob of another model lies under the name.
+Result<blob::Blob> openCached(const CachedBlob& cached);
+
+/// Says so on standard error when XDG_CACHE_HOME is ignored. Once for a command.
+void noteIgnoredCacheHome();
 /// The folder of the cache, which may not be there yet.
 Result<std::string> cacheFolder();
 /// Its files, most recently used first, without what killed compiles left: that is removed.
 Result<std::vector<CacheFile>> listCache();
 /// Removes `files` of listCache(), which no compile is writing; gives the bytes freed. One that is in use stays
-/// readable for who has opened it. A folder with something in it stays, and is named when all others are gone.
+/// readable for who has opened it. What cannot be removed, as a folder with something in it, stays, and is named when all
+/// others are gone.
 Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files);
 /// Removes all of them but those that a compile is writing; gives the bytes freed.
 Result<uint64_t> clearCache();

@@ -24,7 +24,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Result<OpenModel> openBlob(const std::string& path, engine::ModelOptions options) {
+/// On its devices. `start`: when its file was about to be opened.
+Result<OpenModel> openOnDevices(blob::Blob blob, const engine::ModelOptions& options, Clock::time_point start) {
+  OpenModel open;
+  FIRN_ASSIGN_OR_RETURN(open.model, engine::Model::create(std::move(blob), options));
+  open.loadMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return open;
+}
+
+Result<OpenModel> openBlob(const std::string& path, const engine::ModelOptions& options) {
   const Clock::time_point start = Clock::now();
   FIRN_ASSIGN_OR_RETURN(blob::Blob blob, blob::Blob::open(path));
   const std::string targets = blob::targetNames(blob.targets());
@@ -32,10 +40,7 @@ Result<OpenModel> openBlob(const std::string& path, engine::ModelOptions options
     return invalidArgument(path + ": the blob was compiled for device " + targets + ", --device is " + options.device +
                            "; leave --device out, or compile the model again with --device " + options.device);
   }
-  OpenModel open;
-  FIRN_ASSIGN_OR_RETURN(open.model, engine::Model::create(std::move(blob), options));
-  open.loadMs = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  return open;
+  return openOnDevices(std::move(blob), options, start);
 }
 
 /// A file of the cache that is no good blob any more is no fault of the user's.
@@ -135,8 +140,10 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
   };
   options.device.clear();  // the blob was made for what was named
   OpenModel open;
-  const auto openIt = [&](const std::string& blobPath) -> Status {
-    FIRN_ASSIGN_OR_RETURN(open, openBlob(blobPath, options));
+  const auto openIt = [&](const CachedBlob& cached) -> Status {
+    const Clock::time_point start = Clock::now();
+    FIRN_ASSIGN_OR_RETURN(blob::Blob compiled, openCached(cached));
+    FIRN_ASSIGN_OR_RETURN(open, openOnDevices(std::move(compiled), options, start));
     return Status::ok();
   };
   FIRN_ASSIGN_OR_RETURN(open.compiled, openCompiled(choice.path, choice.compile, openIt, beforeCompile));
@@ -144,15 +151,16 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
 }
 
 Result<bool> openCompiled(const std::string& path, const CompileChoice& choice,
-                          const std::function<Status(const std::string& blobPath)>& open,
+                          const std::function<Status(const CachedBlob& cached)>& open,
                           const std::function<Status()>& check) {
+  noteIgnoredCacheHome();
   FIRN_ASSIGN_OR_RETURN(CachedBlob cached, cachedBlob(path, choice, check));
-  Status opened = open(cached.path);
+  Status opened = open(cached);
   if (!cached.compiled && isDamage(opened)) {
     std::error_code ignored;  // the compile replaces it in any case
     std::filesystem::remove(cached.path, ignored);
     FIRN_ASSIGN_OR_RETURN(cached, cachedBlob(path, choice));
-    opened = open(cached.path);
+    opened = open(cached);
   }
   if (!opened.isOk()) return opened;
   return cached.compiled;

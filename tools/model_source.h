@@ -50,11 +50,11 @@ using PlanCheck = std::function<Status(const PlannedLimits&)>;
 /// same by its limits.
 Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check = {});
 
-/// Calls `open` with the path of the compiled form of `choice`, a GGUF, which is found in the cache or compiled into
+/// Calls `open` with the compiled form of `choice`, a GGUF, which is found in the cache or compiled into
 /// it; a file of the cache that `open` finds damaged is compiled again. `check` is called before a compile, which does
 /// not begin when it fails. Gives whether this call compiled.
 Result<bool> openCompiled(const std::string& path, const CompileChoice& choice,
-                          const std::function<Status(const std::string& blobPath)>& open,
+                          const std::function<Status(const CachedBlob& cached)>& open,
                           const std::function<Status()>& check = {});
 
 /// The tokenizer image of a blob or GGUF. The bytes live as long as the result.

@@ -120,7 +120,7 @@ TEST_F(CliCacheTest, WhatStandsInPlaceOfABlobMakesWayForIt) {
         fill({});
         EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path))) << what;
       } else {
-        EXPECT_EQ(firn({"cache", "clear"}), "freed 0.0 MB\n") << what;
+        EXPECT_EQ(firn({"cache", "clear"}), "freed 0.0 MB in " + path.parent_path().string() + "\n") << what;
       }
       EXPECT_EQ(fs::exists(fs::symlink_status(path)), *command == 'r') << what;
       fs::remove(path);
@@ -130,18 +130,76 @@ TEST_F(CliCacheTest, WhatStandsInPlaceOfABlobMakesWayForIt) {
   // A link to a blob is used; removing it frees nothing.
   fs::create_symlink(elsewhere, path);
   EXPECT_EQ(entries()[0]["finished"], true);
-  EXPECT_EQ(firn({"cache", "clear"}), "freed 0.0 MB\n");
+  EXPECT_THAT(firn({"cache", "clear"}), testing::StartsWith("freed 0.0 MB in "));
   EXPECT_TRUE(fs::exists(elsewhere));
   // A folder with something in it may be anybody's: it stays, and the rest goes.
   fs::create_directories(path / "mine");
+  const fs::path other = path.parent_path() / "other.firn";
+  fs::create_directories(other / "mine");
   fill({"--kv-type", "i8"});
-  for (const auto& arguments :
-       {std::vector<std::string>{"cache", "clear"}, {"run", kModel, "--prompt-ids", "1", "--max-tokens", "1"}}) {
+  const ProgramResult cleared = folder.run("firn", {"cache", "clear"});
+  EXPECT_EQ(cleared.exitCode, 1);
+  EXPECT_THAT(cleared.err, AllOf(HasSubstr("io: cannot remove "), HasSubstr(path.string() + ": Directory not empty"),
+                                 HasSubstr(other.string() + ": Directory not empty"), HasSubstr("Nothing else is left")));
+  EXPECT_TRUE(folder.cachedBlobs().empty());
+  const ProgramResult run = folder.run("firn", {"run", kModel, "--prompt-ids", "1", "--max-tokens", "1"});
+  EXPECT_EQ(run.exitCode, 1);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("io: cannot remove " + path.string()), HasSubstr("not empty. Move it away")));
+}
+
+TEST_F(CliCacheTest, ABlobOfAnotherModelUnderTheNameIsCompiledAnew) {
+  fill({}, "tests/data/gguf/qwen2.gguf");
+  const std::string other = readFile(folder.cachedBlobs().front());
+  firn({"cache", "clear"});
+  fill({});
+  const std::string path = folder.cachedBlobs().front();
+  const std::string own = readFile(path);
+  for (const std::string command : {"run", "bench", "profile"}) {
+    std::filesystem::remove(path);  // it may be mapped
+    writeFile(path, other);
+    std::vector<std::string> arguments = {command, kModel};
+    if (command != "bench") arguments.insert(arguments.end(), {"--prompt-ids", "1", "--max-tokens", "1"});
     const ProgramResult result = folder.run("firn", arguments);
-    EXPECT_EQ(result.exitCode, 1);
-    EXPECT_THAT(result.err, AllOf(HasSubstr("io: cannot remove " + path.string()), HasSubstr("not empty")));
-    EXPECT_TRUE(folder.cachedBlobs().empty());
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_TRUE(readFile(path) == own) << command;
   }
+  firn({"cache", "clear"});
+  firn({"simulate", "tests/data/gguf/qwen2.gguf", "--prompt", "8", "--decode", "1"});
+  const std::string simulated = readFile(folder.cachedBlobs().front());
+  firn({"cache", "clear"});
+  const std::string said = firn({"simulate", kModel, "--prompt", "8", "--decode", "1", "--json"});
+  const std::string place = folder.cachedBlobs().front();
+  std::filesystem::remove(place);
+  writeFile(place, simulated);
+  const auto again = ordered_json::parse(firn({"simulate", kModel, "--prompt", "8", "--decode", "1", "--json"}));
+  EXPECT_EQ(again["prefill_tok_s"], ordered_json::parse(said)["prefill_tok_s"]);
+}
+
+TEST_F(CliCacheTest, ACacheHomeThatIsIgnoredIsSaidSo) {
+  const std::string home = folder.file("home");
+  const std::string start = "HOME=" + home + " XDG_CACHE_HOME=here " + programPath("firn");
+  for (const std::string command : {" run " + std::string(kModel) + " hello --max-tokens 1", std::string(" cache list"),
+                                    std::string(" cache remove llama"), std::string(" cache clear")}) {
+    const ProgramResult result = folder.run("sh", {"-c", start + command});
+    EXPECT_THAT(result.err, AllOf(HasSubstr("firn: note: XDG_CACHE_HOME is 'here', no absolute path"),
+                                  HasSubstr("the cache is " + home + "/.cache/firn/blobs")))
+        << command;
+  }
+  EXPECT_FALSE(std::filesystem::exists("here"));
+  const ProgramResult empty = folder.run("sh", {"-c", "XDG_CACHE_HOME= HOME=" + home + " " + programPath("firn") + " cache list"});
+  EXPECT_EQ(empty.err, "") << "as if it were not set";
+}
+
+TEST_F(CliCacheTest, AMachineAndAbsentWeightsAreShown) {
+  firn({"simulate", kModel, "--machine", "ptl", "--prompt", "8", "--decode", "1"});
+  EXPECT_EQ(entries()[0]["machine"], "ptl");
+  EXPECT_EQ(entries()[0]["weights"], "none");
+  EXPECT_THAT(firn({"cache", "list"}), HasSubstr(", npu (machine ptl), no weights, "));
+  firn({"cache", "clear"});
+  fill({});
+  EXPECT_FALSE(entries()[0].contains("machine"));
+  EXPECT_EQ(entries()[0]["weights"], "blob");
+  EXPECT_THAT(firn({"cache", "list"}), testing::Not(testing::AnyOf(HasSubstr("machine"), HasSubstr("weights"))));
 }
 
 TEST_F(CliCacheTest, AFolderThatCannotBeMadeHoldsNothing) {
