@@ -5,7 +5,10 @@
 #include <iterator>
 
 #include "base/concat.h"
+#include "base/quote.h"
+#include "blob/machine/machine.h"
 #include "blob/names.h"
+#include "engine/machine_memory.h"
 
 namespace firn::engine {
 
@@ -42,8 +45,13 @@ Status Devices::load(const std::string& name, blob::Target target, const Devices
   loaded.target = target;
   FIRN_ASSIGN_OR_RETURN(loaded.device, runtime::openDevice(name, options.deviceOptions));
   uint32_t threads = options.threads;
-  // One number for all: a device that has one thread only takes that.
-  if (blob_->targets().size() > 1 && loaded.device->query().maxThreads == 1) threads = std::min(threads, 1U);
+  // One number for all: a device that has one thread only takes that. A cpu has as many as it is asked for.
+  const runtime::DeviceInfo info = loaded.device->query();
+  if (info.target != blob::Target::kCpu && info.maxThreads == 1) threads = std::min(threads, 1U);
+  if (info.target == blob::Target::kNpu) {
+    FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(blob_->machine(), blob_->path()));
+    FIRN_RETURN_IF_ERROR(checkMachineMemory(*blob_, machine).withPlace(printablePath(blob_->path())));
+  }
   FIRN_ASSIGN_OR_RETURN(loaded.program, loaded.device->load(*blob_, {.threads = threads}));
   loaded_.push_back(std::move(loaded));
   return Status::ok();

@@ -18,7 +18,7 @@ namespace firn::engine {
 struct DevicesOptions {
   /// Name for runtime::openDevice, to run everything; empty: those named like the blob's targets.
   std::string device = {};
-  uint32_t threads = 0;  ///< 0: as many as lanes and CPUs allow; of several devices each has at most its own
+  uint32_t threads = 0;  ///< 0: as many as lanes and CPUs allow; a device that has one thread only takes that
   runtime::DeviceOptions deviceOptions = {};  ///< each goes to every device that it means something to
 };
 
@@ -26,7 +26,8 @@ struct DevicesOptions {
 class Devices {
  public:
   /// Opens the devices and loads the blob, which must outlive them. Errors: those of openDevice and load;
-  /// version_mismatch when a device was named and an entry is for another target.
+  /// version_mismatch when a device was named and an entry is for another target; resource_exhausted when device npu is a
+  /// machine that has no memory for the program.
   static Result<Devices> open(const blob::Blob& blob, const DevicesOptions& options);
   Devices() = default;
   Devices(Devices&&) = default;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blob/sample_program.h"
+#include "runtime/cts/tiny_model.h"
 #include "runtime/cts/two_target_blob.h"
 #include "runtime/device.h"
 
@@ -32,6 +33,25 @@ TEST(DevicesTest, EveryDeviceGetsTheOptionsItUnderstands) {
     EXPECT_EQ(openStatus(blob, {.threads = 3}).code(), Code::kInvalidArgument) << "it has two lanes";
     EXPECT_TRUE(openStatus(blob, {.deviceOptions = {.instructionSet = "", .pinThreads = false}}));
   }
+}
+
+TEST(DevicesTest, ADeviceOfOneThreadTakesOne) {
+  for (const Target target : {Target::kReference, Target::kNpu}) {
+    const auto blob = runtime::cts::makeTinyBlob({.target = target});
+    ASSERT_TRUE(blob) << blob.status().toString();
+    const Status status = openStatus(*blob, {.threads = 4});
+    EXPECT_TRUE(status) << status.toString();
+  }
+}
+
+TEST(DevicesTest, AProgramThatIsLargerThanTheMachinesMemoryIsRefused) {
+  const auto blob = runtime::cts::makeTinyBlob({.target = Target::kNpu, .edit = [](blob::Program& program) {
+                                                  program.entries.front().scratchBytes = uint64_t{4} << 30;
+                                                }});
+  ASSERT_TRUE(blob) << blob.status().toString();
+  const Status status = openStatus(*blob, {});
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("4294 MB of scratch"), HasSubstr("ddr.bytes")));
 }
 
 TEST(DevicesTest, AnOptionThatNoDeviceUnderstandsIsRefused) {

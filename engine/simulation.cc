@@ -10,6 +10,7 @@
 #include "blob/names.h"
 #include "blob/npu_task_cost.h"
 #include "blob/npu_task_rules.h"
+#include "engine/machine_memory.h"
 
 namespace firn::engine {
 namespace {
@@ -57,8 +58,6 @@ std::optional<uint64_t> linearMacsOf(std::string_view card) {
   return macs->get<uint64_t>();
 }
 
-std::string megabytes(uint64_t bytes) { return concat(bytes / 1'000'000, " MB"); }
-
 }  // namespace
 
 Result<Simulator> Simulator::create(const blob::Blob& blob) {
@@ -79,19 +78,7 @@ Result<Simulator> Simulator::create(const blob::Blob& blob) {
 
 Status Simulator::readModel() {
   const blob::ProgramHeader& header = blob_->header();
-  uint64_t left = machine_.ddrBytes;
-  const auto fits = [&](uint64_t bytes) {
-    const bool isRoom = bytes <= left;
-    left -= isRoom ? bytes : 0;
-    return isRoom;
-  };
-  if (!fits(header.weightsBytes) || !fits(header.kvBytes) || !fits(header.scratchBytes)) {
-    return resourceExhausted(
-        concat("the model takes ", megabytes(header.weightsBytes), " for weights, ", megabytes(header.kvBytes),
-               " for a cache of ", header.kvRows, " rows and ", megabytes(header.scratchBytes), " of scratch, machine ",
-               machine_.name, " has ", megabytes(machine_.ddrBytes),
-               " (ddr.bytes); take a smaller model, a shorter context, or a machine with more memory"));
-  }
+  FIRN_RETURN_IF_ERROR(checkMachineMemory(*blob_, machine_));
   const std::optional<uint64_t> macs = linearMacsOf(blob_->card());
   if (!macs) {
     return unsupported(

@@ -1,0 +1,13 @@
+// Whether a program fits in the memory of the machine that device npu is.
+#pragma once
+
+#include "base/status.h"
+#include "blob/machine/machine.h"
+#include "blob/reader.h"
+
+namespace firn::engine {
+
+/// resource_exhausted, with all sizes: weights, the cache of one session and scratch are more than ddr.bytes.
+Status checkMachineMemory(const blob::Blob& blob, const machine::Machine& machine);
+
+}  // namespace firn::engine
