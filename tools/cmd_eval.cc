@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/mapped_file.h"
+#include "base/quote.h"
 #include "engine/session.h"
+#include "engine/token_ids.h"
 #include "genai/sampler/sampler.h"
 #include "genai/tokenizer/tokenizer.h"
 #include "tools/command.h"
@@ -69,6 +71,11 @@ Result<std::vector<int32_t>> readIds(const std::string& path) {
   return ids;
 }
 
+/// Those of a file have its name in their refusal.
+Status checkFileIds(const std::string& path, std::span<const int32_t> ids, const engine::Model& model) {
+  return engine::checkIds(ids, model.limits().vocab).withPlace(printablePath(path));
+}
+
 /// Feeds one id at a time.
 Status evaluateSteps(engine::Session& session, std::span<const int32_t> ids, const engine::Session::LogitsSink& sink) {
   for (uint32_t i = 0; i < ids.size(); ++i) {
@@ -85,6 +92,7 @@ Status evalLogits(const LogitsOptions& options) {
   if (ids.empty()) return invalidArgument(options.idsFile + ": the prompt has no tokens");
   const auto check = [&](const PlannedLimits& limits) { return checkPromptLength(ids.size(), limits); };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
+  FIRN_RETURN_IF_ERROR(checkFileIds(options.idsFile, ids, *open.model));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   FIRN_ASSIGN_OR_RETURN(SafetensorsWriter writer,
                         SafetensorsWriter::create(options.output, "logits", ids.size(), open.model->limits().vocab));
@@ -171,6 +179,7 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   if (options.idsFile.empty() && ids.empty()) {  // not encoded before a compile
     FIRN_ASSIGN_OR_RETURN(ids, encode(text, open, options.model.path));
   }
+  if (!options.idsFile.empty()) FIRN_RETURN_IF_ERROR(checkFileIds(options.idsFile, ids, *open.model));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   std::unique_ptr<engine::Session> reference;
   const bool isReference = open.model->blob().targets() == std::vector{blob::Target::kReference};

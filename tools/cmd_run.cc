@@ -247,7 +247,8 @@ void addRunCommand(CLI::App& app, Action& action) {
       addNumberList(*command, "--prompt-ids", options->promptIds, "Token ids instead of a text: 1,2,3", {0, INT32_MAX});
   addNumber(*command, "--max-tokens", options->maxTokens,
             "Stop after this many tokens (default: until the cache is full)", {0});
-  addFraction(*command, "--temperature", options->temperature, "0 takes the likeliest token (default: 0)");
+  addFraction(*command, "--temperature", options->temperature, "0 takes the likeliest token (default: 0)",
+              genai::kMaxTemperature);
   CLI::Option* seed = addNumber(*command, "--seed", options->seed,
                                 "Of the random numbers, with a temperature (default: 0)", {0, kMostSeed});
   command->add_flag("--ignore-eos", options->ignoreEos, "Go on after end tokens");

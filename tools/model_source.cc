@@ -17,6 +17,7 @@
 #include "tools/counted.h"
 #include "tools/file_kind.h"
 #include "tools/name_options.h"
+#include "tools/npu_kv_type.h"
 #include "tools/number_option.h"
 
 namespace firn::tools {
@@ -129,10 +130,15 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     noteThreads(choice.compile.threads);  // behind all refusals
     return open;
   }
+  const CompileChoice& compile = choice.compile;
   FIRN_RETURN_IF_ERROR(checkMachineIsUsed(
-      choice.compile.machine, {choice.compile.device, choice.compile.prefillDevice, choice.compile.decodeDevice},
-      choice.compile.place));
-  noteThreads(choice.compile.threads);
+      compile.machine, {compile.device, compile.prefillDevice, compile.decodeDevice}, compile.place));
+  FIRN_RETURN_IF_ERROR(checkNpuKvType({.device = compile.device,
+                                       .prefillDevice = compile.prefillDevice,
+                                       .decodeDevice = compile.decodeDevice,
+                                       .place = compile.place},
+                                      compile.kvType));
+  noteThreads(compile.threads);
   const auto beforeCompile = [&]() -> Status {
     const PlannedLimits limits = plannedLimits(choice.compile);
     if (check) FIRN_RETURN_IF_ERROR(check(limits));

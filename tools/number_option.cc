@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/concat.h"
+
 namespace firn::tools {
 
 Result<int64_t> parseNumber(const std::string& text, const NumberRange& range) {
@@ -17,12 +19,12 @@ Result<int64_t> parseNumber(const std::string& text, const NumberRange& range) {
   return number;
 }
 
-Result<float> parseFraction(const std::string& text) {
+Result<float> parseFraction(const std::string& text, float most) {
   float number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool isNumber = error == std::errc() && end == text.data() + text.size();
-  if (isNumber && number >= 0 && std::isfinite(number)) return number;
-  return invalidArgument("found '" + text + "', expected a number of at least 0, like 0.7");
+  if (isNumber && number >= 0 && number <= most) return number;
+  return invalidArgument(concat("found '", text, "', expected a number from 0 to ", std::llround(most), ", like 0.7"));
 }
 
 Result<std::vector<int64_t>> parseNumberList(const std::string& text, const NumberRange& range) {

@@ -21,8 +21,8 @@ struct NumberRange {
 
 /// `text` as a decimal number in `range`; invalid_argument says what was found and expected.
 Result<int64_t> parseNumber(const std::string& text, const NumberRange& range);
-/// `text` as a decimal fraction of at least 0 ("0.7", "1e-3"); invalid_argument likewise.
-Result<float> parseFraction(const std::string& text);
+/// `text` as a decimal fraction from 0 to `most` ("0.7", "1e-3"); invalid_argument likewise.
+Result<float> parseFraction(const std::string& text, float most);
 /// "1,2,3", at least one number, no gaps.
 Result<std::vector<int64_t>> parseNumberList(const std::string& text, const NumberRange& range);
 
@@ -51,11 +51,15 @@ CLI::Option* addNumber(CLI::App& app, const std::string& name, T& value, const s
       ->type_name("N");
 }
 
-/// The same for a fraction of at least 0.
-inline CLI::Option* addFraction(CLI::App& app, const std::string& name, float& value, const std::string& help) {
+/// The same for a fraction from 0 to `most`.
+inline CLI::Option* addFraction(CLI::App& app, const std::string& name, float& value, const std::string& help,
+                                float most) {
   return app
       .add_option_function<std::string>(
-          name, [&value, name](const std::string& text) { value = internal::valueOrThrow(parseFraction(text), name); },
+          name,
+          [&value, name, most](const std::string& text) {
+            value = internal::valueOrThrow(parseFraction(text, most), name);
+          },
           help)
       ->type_name("X");
 }

@@ -17,12 +17,18 @@ TEST(NumberOptionTest, TakesDecimalNumbersInRange) {
             "found '7', expected a whole number of at least 1 and at most 6");
 }
 
-TEST(NumberOptionTest, TakesFractionsOfAtLeastZero) {
-  EXPECT_EQ(*parseFraction("0"), 0.0F);
-  EXPECT_EQ(*parseFraction("0.5"), 0.5F);
-  EXPECT_EQ(*parseFraction("1e-3"), 1e-3F);
-  for (const char* bad : {"", "-1", "nan", "inf", "1e99", "0.5 ", "+1", "half", "0,5"}) {
-    EXPECT_EQ(parseFraction(bad).status().code(), Code::kInvalidArgument) << bad;
+TEST(NumberOptionTest, TakesFractionsOfARange) {
+  constexpr float kMost = 1e6F;
+  EXPECT_EQ(*parseFraction("0", kMost), 0.0F);
+  EXPECT_EQ(*parseFraction("0.5", kMost), 0.5F);
+  EXPECT_EQ(*parseFraction("1e-3", kMost), 1e-3F);
+  EXPECT_EQ(*parseFraction("1e6", kMost), kMost);
+  // Beyond the option's range, a float's and a double's: one refusal, with the number as it was typed.
+  for (const char* bad :
+       {"", "-1", "nan", "inf", "1e7", "1000001", "1e38", "1e99", "1e300", "1e999", "0.5 ", "+1", "half", "0,5"}) {
+    const Status status = parseFraction(bad, kMost).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << bad;
+    EXPECT_EQ(status.message(), "found '" + std::string(bad) + "', expected a number from 0 to 1000000, like 0.7");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "genai/sampler/sampler.h"
+#include "tools/counted.h"
 
 namespace firn::tools {
 namespace {
@@ -98,8 +99,8 @@ Status checkWindow(const PerplexityOptions& options, size_t tokens, uint32_t lim
                       std::to_string(limit) + " for a prompt (max_prompt_len)");
   }
   if (tokens >= options.window) return Status::ok();
-  return invalidArgument("the text has " + std::to_string(tokens) + " tokens, less than one window of " +
-                         std::to_string(options.window));
+  return invalidArgument("the text has " + counted(tokens, "token") + ", less than one window of " +
+                         std::to_string(options.window) + "; give a longer text, or a smaller --window");
 }
 
 Result<PerplexityResult> measurePerplexity(engine::Session& session, std::span<const int32_t> ids,

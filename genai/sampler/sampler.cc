@@ -8,7 +8,6 @@
 namespace firn::genai {
 namespace {
 
-constexpr float kMaxTemperature = 1e6F;
 constexpr uint64_t kPcgMultiplier = 6364136223846793005ULL;
 constexpr uint64_t kPcgIncrement = 1442695040888963407ULL;
 

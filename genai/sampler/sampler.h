@@ -12,9 +12,12 @@ namespace firn::genai {
 /// The temperature below which sampling is greedy.
 inline constexpr float kGreedyTemperature = 1e-5F;
 
+/// The largest temperature there is.
+inline constexpr float kMaxTemperature = 1e6F;
+
 /// How to choose a token.
 struct SamplerOptions {
-  float temperature = 0;  ///< in [0, 1e6]; below kGreedyTemperature (-0.0 too): greedy
+  float temperature = 0;  ///< in [0, kMaxTemperature]; below kGreedyTemperature (-0.0 too): greedy
   uint64_t seed = 0;      ///< of the random numbers; unused by greedy
 };
 

@@ -193,12 +193,14 @@ TEST_F(CliFailuresTest, WhatNeedsNoCompileIsRefusedBeforeIt) {
   const std::string text = folder.file("text");
   const std::string ids = folder.file("ids.json");
   writeFile(text, "a few words");
+  const std::string oneId = folder.file("one.json");
+  writeFile(oneId, "[1]");
   std::string list = "1";
   for (int i = 0; i < 70; ++i) list += ",1";
   writeFile(ids, "[" + list + "]");
   writeFile(folder.file("notes"), "mine");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"run", kModel, "hello", "--temperature", "1e7"}, "temperature is"},
+      {{"run", kModel, "hello", "--temperature", "1e7"}, "found '1e7', expected a number from 0 to 1000000"},
       {{"run", kModel, "hello", "--prompt-cache", folder.file("notes")}, "no session"},
       {{"run", kModel, "hello", "--context-shift", "--keep-rows", "144"}, "at most 143 can be kept"},
       {{"run", kModel, "--prompt-ids", list}, "the prompt has 71 tokens, the limit is 64"},
@@ -214,6 +216,8 @@ TEST_F(CliFailuresTest, WhatNeedsNoCompileIsRefusedBeforeIt) {
       {{"eval", "perplexity", kModel, "--ids", ids, "--window", "66"}, "limit of 64"},
       {{"eval", "perplexity", kModel, "--ids", ids, "--window", "5"}, "an even number"},
       {{"eval", "perplexity", kModel, text, "--window", "64"}, "less than one window"},
+      {{"eval", "perplexity", kModel, "--ids", oneId, "--window", "64"},
+       "1 token, less than one window of 64; give a longer text, or a smaller --window"},
       {{"eval", "perplexity", noTokenizer, text, "--window", "4"}, "--ids"}};
   for (const auto& [command, message] : cases) {
     auto arguments = command;

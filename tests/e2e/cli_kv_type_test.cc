@@ -70,6 +70,32 @@ TEST_F(CliKvTypeTest, WrongNamesAndOtherBlobsAreRefused) {
   json({"run", blob, "--prompt-ids", "1", "--kv-type", "i8", "--max-tokens", "2", "--ignore-eos", "--json"});
 }
 
+TEST_F(CliKvTypeTest, AnNpuKeepsF16AndOtherTypesAreRefusedByBothOptions) {
+  const std::string blob = folder.file("model.firn");
+  const std::vector<std::vector<std::string>> placed = {
+      {"--device", "npu"}, {"--prefill-device", "npu"}, {"--decode-device", "npu"}, {"--place", "layers[1:]=npu"}};
+  for (const std::vector<std::string>& start : {std::vector<std::string>{"compile", kModel, "-o", blob},
+                                                {"run", kModel, "--prompt-ids", "1"},
+                                                {"bench", kModel}}) {
+    for (const std::vector<std::string>& place : placed) {
+      for (const char* type : {"i8", "f32"}) {
+        auto arguments = start;
+        arguments.insert(arguments.end(), place.begin(), place.end());
+        arguments.insert(arguments.end(), {"--kv-type", type});
+        const ProgramResult result = folder.run("firn", arguments);
+        EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);
+        EXPECT_THAT(result.err, HasSubstr(std::string("--kv-type ") + type + " with " + place[0] + " " + place[1]));
+        EXPECT_THAT(result.err, testing::Not(HasSubstr("firn-compile")));
+      }
+    }
+  }
+  EXPECT_TRUE(folder.cachedBlobs().empty());
+  const std::vector<std::string> overruled = {
+      "compile",         kModel, "-o",        blob, "--device", "npu", "--prefill-device", "cpu",
+      "--decode-device", "cpu",  "--kv-type", "i8"};
+  EXPECT_EQ(folder.run("firn", overruled).exitCode, 0) << "nothing is for npu";
+}
+
 TEST_F(CliKvTypeTest, PerplexityOfTokenIds) {
   const std::string file = folder.file("ids.json");
   std::string ids = "[1";
