@@ -26,8 +26,8 @@ struct DevicesOptions {
 class Devices {
  public:
   /// Opens the devices and loads the blob, which must outlive them. Errors: those of openDevice and load;
-  /// version_mismatch when a device was named and an entry is for another target; resource_exhausted when device npu is a
-  /// machine that has no memory for the program.
+  /// version_mismatch when a device was named and an entry is for another target; resource_exhausted when device npu is
+  /// a machine that has no memory for the program.
   static Result<Devices> open(const blob::Blob& blob, const DevicesOptions& options);
   Devices() = default;
   Devices(Devices&&) = default;

@@ -99,10 +99,11 @@ std::string cacheEntryLine(const CacheEntry& entry, int64_t now) {
                 ago(now - lastUse(entry.file)).c_str());
   const std::string line = start.data() + printablePath(entry.file.path) + "  ";
   if (!entry.isWhole) return line + "(" + entry.flaw + ")";
-  return line + printableText(entry.model) + ", " + entry.device + (entry.machine.empty() ? "" : " (machine " + printableText(entry.machine) + ")") +
-         (entry.hasWeights ? ", " : ", no weights, ") + counted(entry.threads, "thread") +
-         ", prompt " + std::to_string(entry.maxPromptTokens) + " + response " +
-         std::to_string(entry.minResponseTokens) + " tokens, contexts " + joined(entry.contexts, ",") + ", batch " +
+  return line + printableText(entry.model) + ", " + entry.device +
+         (entry.machine.empty() ? "" : " (machine " + printableText(entry.machine) + ")") +
+         (entry.hasWeights ? ", " : ", no weights, ") + counted(entry.threads, "thread") + ", prompt " +
+         std::to_string(entry.maxPromptTokens) + " + response " + std::to_string(entry.minResponseTokens) +
+         " tokens, contexts " + joined(entry.contexts, ",") + ", batch " +
          (entry.batches.empty() ? "none" : joined(entry.batches, ",")) + ", KV " + entry.kvType + " " +
          megabytes(entry.kvBytes) + (entry.places.empty() ? "" : "; " + entry.places);
 }

@@ -16,6 +16,7 @@
 #include "tools/counted.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
+#include "tools/run_report.h"
 #include "tools/session_bench.h"
 
 namespace firn::tools {
@@ -111,18 +112,19 @@ Status checkSessions(const BenchOptions& options, const engine::Model& model) {
                          "; compile the model again with --batch 2,4,8, or measure the GGUF itself");
 }
 
-Status bench(BenchOptions options) {
-  // For a GGUF: a step of up to the largest number of sessions asked for.
-  for (const uint32_t rows : {2U, 4U, 8U}) {
-    if (std::ranges::any_of(options.sessions, [&](uint32_t sessions) { return sessions > rows / 2; })) {
-      options.model.compile.batches.push_back(rows);
-    }
-  }
-  const auto check = [&](const PlannedLimits& limits) { return chooseSizes(options, limits).status(); };
-  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
+/// What was measured, in tokens per second.
+struct Rates {
+  double prefill = 0;
+  double decode = 0;
+  uint64_t weightBytes = 0;  ///< that a step reads
+  uint32_t threads = 0;
+  double bytesPerSecond = 0;  ///< that the memory gave; 0: unknown, or a simulation, which the memory does not limit
+  std::vector<SessionRate> together;
+};
+
+Result<Rates> measure(const BenchOptions& options, const Sizes& sizes, const OpenModel& open) {
   const engine::ModelLimits& limits = open.model->limits();
-  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options, {limits.maxPromptTokens, limits.kvRows}));
-  FIRN_RETURN_IF_ERROR(checkSessions(options, *open.model));
+  const blob::Blob& blob = open.model->blob();
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   genai::Pcg32 random(1);
   const auto prompt = randomIds(sizes.promptTokens, limits.vocab, random);
@@ -137,49 +139,83 @@ Status bench(BenchOptions options) {
 
   FIRN_ASSIGN_OR_RETURN(const double prefillSeconds, timePrefill(*session, prompt));
   FIRN_ASSIGN_OR_RETURN(const double decodeSeconds, timeDecode(*session, shortPrompt, answer));
-  const double prefillRate = sizes.promptTokens / prefillSeconds;
-  const double decodeRate = sizes.decodeTokens / decodeSeconds;
-  const blob::Blob& blob = open.model->blob();
+  Rates rates = {.prefill = sizes.promptTokens / prefillSeconds, .decode = sizes.decodeTokens / decodeSeconds};
   // Of several packings of one weight a step reads one.
-  const uint64_t read = open.model->variants().generateFor(sizes.depth + 1)->weightBytes;
-  const std::string kvType(dtypeInfo(blob.header().kvType)->name);
-  const uint32_t threads = options.model.compile.threads != 0
-                               ? options.model.compile.threads
-                               : std::min<uint32_t>(blob.ident().lanes, static_cast<uint32_t>(allowedCpus().size()));
-  const double bandwidth = measureReadBandwidth(threads);
-  FIRN_ASSIGN_OR_RETURN(const std::vector<SessionRate> together,
-                        benchSessions(open.model, options.sessions, shortPrompt, answer));
-  if (options.json) {
-    nlohmann::ordered_json object = {{"prefill_tok_s", prefillRate},
-                                     {"decode_tok_s", decodeRate},
-                                     {"load_ms", open.loadMs},
-                                     {"weights_bytes", blob.header().weightsBytes},
-                                     {"decode_weights_bytes", read},
-                                     {"memory_bytes", open.model->memoryBytes()},
-                                     {"kv_type", kvType},
-                                     {"kv_bytes", blob.header().kvBytes},
-                                     {"threads", threads},
-                                     {"probe_bytes_per_s", bandwidth},
-                                     {"decode_bound_tok_s", bandwidth / static_cast<double>(read)}};
-    for (const SessionRate& rate : together) {
-      object["sessions"].push_back({{"sessions", rate.sessions}, {"decode_tok_s", rate.tokensPerSecond}});
-    }
-    std::cout << object.dump() << "\n";
-    return Status::ok();
+  rates.weightBytes = open.model->variants().generateFor(sizes.depth + 1)->weightBytes;
+  const uint32_t lanes = blob.ident().lanes;
+  const uint32_t asked = options.model.compile.threads;
+  rates.threads = std::min(lanes, asked != 0 ? asked : static_cast<uint32_t>(allowedCpus().size()));
+  if (!isSimulated(blob)) rates.bytesPerSecond = measureReadBandwidth(rates.threads);
+  FIRN_ASSIGN_OR_RETURN(rates.together, benchSessions(open.model, options.sessions, shortPrompt, answer));
+  return rates;
+}
+
+void printJson(const Rates& rates, const OpenModel& open) {
+  const blob::Blob& blob = open.model->blob();
+  nlohmann::ordered_json object = {{"prefill_tok_s", rates.prefill},
+                                   {"decode_tok_s", rates.decode},
+                                   {"load_ms", open.loadMs},
+                                   {"weights_bytes", blob.header().weightsBytes},
+                                   {"decode_weights_bytes", rates.weightBytes},
+                                   {"memory_bytes", open.model->memoryBytes()},
+                                   {"kv_type", dtypeInfo(blob.header().kvType)->name},
+                                   {"kv_bytes", blob.header().kvBytes},
+                                   {"threads", rates.threads}};
+  if (isSimulated(blob)) {
+    object["times"] = kSimulationTime;
+  } else {
+    object["probe_bytes_per_s"] = rates.bytesPerSecond;
+    object["decode_bound_tok_s"] = rates.bytesPerSecond / static_cast<double>(rates.weightBytes);
   }
-  std::printf("prefill %s: %.1f tokens/s\n", counted(sizes.promptTokens, "token").c_str(), prefillRate);
-  std::printf("decode %s: %.1f tokens/s; %.1f GB/s of weights, the memory gave %.1f GB/s to %s just now (%.0f %%)\n",
-              counted(sizes.decodeTokens, "token").c_str(), decodeRate, decodeRate * static_cast<double>(read) * 1e-9,
-              bandwidth * 1e-9, counted(threads, "thread").c_str(),
-              bandwidth > 0 ? 100 * decodeRate * static_cast<double>(read) / bandwidth : 0);
-  for (const SessionRate& rate : together) {
+  for (const SessionRate& rate : rates.together) {
+    object["sessions"].push_back({{"sessions", rate.sessions}, {"decode_tok_s", rate.tokensPerSecond}});
+  }
+  std::cout << object.dump() << "\n";
+}
+
+void printText(const Rates& rates, const Sizes& sizes, const OpenModel& open) {
+  const blob::Blob& blob = open.model->blob();
+  if (isSimulated(blob)) {
+    std::printf("%s, not of the npu: firn simulate tells its own\n", std::string(kSimulationTime).c_str());
+  }
+  std::printf("prefill %s: %.1f tokens/s\n", counted(sizes.promptTokens, "token").c_str(), rates.prefill);
+  std::printf("decode %s: %.1f tokens/s", counted(sizes.decodeTokens, "token").c_str(), rates.decode);
+  const double weightRate = rates.decode * static_cast<double>(rates.weightBytes);
+  if (!isSimulated(blob)) {
+    std::printf("; %.1f GB/s of weights, the memory gave %.1f GB/s to %s just now (%.0f %%)", weightRate * 1e-9,
+                rates.bytesPerSecond * 1e-9, counted(rates.threads, "thread").c_str(),
+                rates.bytesPerSecond > 0 ? 100 * weightRate / rates.bytesPerSecond : 0);
+  }
+  std::printf("\n");
+  for (const SessionRate& rate : rates.together) {
     std::printf("%s: %.1f tokens/s in all, %.2f of one session; weights and cache are read at %.1f GB/s\n",
-                counted(rate.sessions, "session").c_str(), rate.tokensPerSecond, rate.tokensPerSecond / decodeRate,
+                counted(rate.sessions, "session").c_str(), rate.tokensPerSecond, rate.tokensPerSecond / rates.decode,
                 rate.bytesPerSecond * 1e-9);
   }
   std::printf("load %.1f ms; weights %.1f MB; cache of a session %.1f MB (%s) and scratch %.1f MB\n", open.loadMs,
               static_cast<double>(blob.header().weightsBytes) * 1e-6, static_cast<double>(blob.header().kvBytes) * 1e-6,
-              kvType.c_str(), static_cast<double>(open.model->memoryBytes() - blob.header().kvBytes) * 1e-6);
+              std::string(dtypeInfo(blob.header().kvType)->name).c_str(),
+              static_cast<double>(open.model->memoryBytes() - blob.header().kvBytes) * 1e-6);
+}
+
+Status bench(BenchOptions options) {
+  // For a GGUF: a step of up to the largest number of sessions asked for.
+  for (const uint32_t rows : {2U, 4U, 8U}) {
+    if (std::ranges::any_of(options.sessions, [&](uint32_t sessions) { return sessions > rows / 2; })) {
+      options.model.compile.batches.push_back(rows);
+    }
+  }
+  const auto check = [&](const PlannedLimits& limits) { return chooseSizes(options, limits).status(); };
+  FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
+  const engine::ModelLimits& limits = open.model->limits();
+  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options, {limits.maxPromptTokens, limits.kvRows}));
+  FIRN_RETURN_IF_ERROR(checkSessions(options, *open.model));
+  FIRN_ASSIGN_OR_RETURN(const Rates rates, measure(options, sizes, open));
+  if (options.json) {
+    printJson(rates, open);
+  } else {
+    printText(rates, sizes, open);
+  }
   return Status::ok();
 }
 

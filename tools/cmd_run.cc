@@ -225,7 +225,7 @@ Status run(const RunOptions& options) {
   if (options.explain)
     std::cerr << (options.json ? "" : "\n") << answersTimes(*result, options.answers, open.model->blob());
   std::cout << (options.json ? answersJson(*result, options.answers, open) : "") << "\n";
-  if (!options.json && isatty(STDERR_FILENO) == 1) std::cerr << answersSummary(*result);
+  if (!options.json && isatty(STDERR_FILENO) == 1) std::cerr << answersSummary(*result, open.model->blob());
   // Also of an answer that was interrupted: what has been computed holds. Of a prompt that was,
   // less may be there than the file has: it stays.
   const genai::GenerateResult& first = result->front().result;

@@ -13,8 +13,8 @@ namespace firn::tools {
 namespace {
 
 /// Signals are one when they come closer together. From one sender: `timeout` signals the process, then its group;
-/// nobody presses a key twice so fast. From two: firn passes a Ctrl-C on to firn-compile, which has it from the terminal
-/// already, and may wait for a CPU before; so may a shell whose terminal was closed, with a SIGHUP.
+/// nobody presses a key twice so fast. From two: firn passes a Ctrl-C on to firn-compile, which has it from the
+/// terminal already, and may wait for a CPU before; so may a shell whose terminal was closed, with a SIGHUP.
 constexpr int64_t kSameSenderMs = 30;
 constexpr int64_t kOtherSenderMs = 250;
 

@@ -10,6 +10,7 @@
 #include "blob/names.h"
 #include "tools/counted.h"
 #include "tools/placement_report.h"
+#include "tools/run_report.h"
 
 namespace firn::tools {
 namespace {
@@ -81,7 +82,8 @@ std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob)
 }
 
 std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob) {
-  std::string text = "measured: plan " + measured(times.planNanoseconds) + "\n";
+  const std::string kind = isSimulated(blob) ? " (" + std::string(kSimulationTime) + ")" : "";
+  std::string text = "measured" + kind + ": plan " + measured(times.planNanoseconds) + "\n";
   uint64_t total = times.headNanoseconds + times.decodeNanoseconds;
   const auto isLike = [](const engine::ChunkTime& a, const engine::ChunkTime& b) { return a.entry == b.entry; };
   forEachRun(times.chunks, isLike, [&](std::span<const engine::ChunkTime> run) {

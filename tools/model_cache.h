@@ -65,8 +65,8 @@ Result<std::string> cacheFolder();
 /// Its files, most recently used first, without what killed compiles left: that is removed.
 Result<std::vector<CacheFile>> listCache();
 /// Removes `files` of listCache(), which no compile is writing; gives the bytes freed. One that is in use stays
-/// readable for who has opened it. What cannot be removed, as a folder with something in it, stays, and is named when all
-/// others are gone.
+/// readable for who has opened it. What cannot be removed, as a folder with something in it, stays, and is named when
+/// all others are gone.
 Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files);
 /// Removes all of them but those that a compile is writing; gives the bytes freed.
 Result<uint64_t> clearCache();

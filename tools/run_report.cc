@@ -53,10 +53,11 @@ std::string answersJson(const Answers& answers, uint64_t asked, const OpenModel&
   object["load_ms"] = open.loadMs;
   object["ttft_ms"] = first.ttftMs;
   object["decode_tok_s"] = decodeTokensPerS(answers);
+  if (isSimulated(open.model->blob())) object["times"] = kSimulationTime;
   return object.dump();
 }
 
-std::string answersSummary(const Answers& answers) {
+std::string answersSummary(const Answers& answers, const blob::Blob& blob) {
   const genai::GenerateResult& first = answers.front().result;
   const genai::GenerateResult& last = answers.back().result;
   std::array<char, 64> ttft{};
@@ -65,7 +66,8 @@ std::string answersSummary(const Answers& answers) {
   std::snprintf(rate.data(), rate.size(), "%.1f tokens/s", decodeTokensPerS(answers));
   return counted(first.promptTokens, "prompt token") + ", " + std::to_string(first.cachedTokens) +
          " cached, first token after " + ttft.data() + "; " + counted(last.tokens.size(), "token") + ", " +
-         rate.data() + "; finish: " + std::string(genai::finishReasonName(last.finishReason)) + "\n";
+         rate.data() + (isSimulated(blob) ? " (" + std::string(kSimulationTime) + ")" : "") +
+         "; finish: " + std::string(genai::finishReasonName(last.finishReason)) + "\n";
 }
 
 std::string answersTimes(const Answers& answers, uint64_t asked, const blob::Blob& blob) {

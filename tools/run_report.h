@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/session.h"
@@ -10,6 +11,10 @@
 #include "tools/model_source.h"
 
 namespace firn::tools {
+
+/// What the times of a run are on a device that is simulated, as npu: they say nothing of the machine.
+inline constexpr std::string_view kSimulationTime = "host time of the simulation";
+inline bool isSimulated(const blob::Blob& blob) { return !blob.machine().empty(); }
 
 /// An answer and where its time went.
 struct Answer {
@@ -23,7 +28,7 @@ using Answers = std::vector<Answer>;
 /// The object that `firn run --json` prints; with more than one asked for texts and tokens stand in `choices`.
 std::string answersJson(const Answers& answers, uint64_t asked, const OpenModel& open);
 /// Tokens and speed in one line.
-std::string answersSummary(const Answers& answers);
+std::string answersSummary(const Answers& answers, const blob::Blob& blob);
 /// explainTimes of each answer; from the second on, the prompt is there already.
 std::string answersTimes(const Answers& answers, uint64_t asked, const blob::Blob& blob);
 

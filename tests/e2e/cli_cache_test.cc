@@ -139,8 +139,9 @@ TEST_F(CliCacheTest, WhatStandsInPlaceOfABlobMakesWayForIt) {
   fill({"--kv-type", "i8"});
   const ProgramResult cleared = folder.run("firn", {"cache", "clear"});
   EXPECT_EQ(cleared.exitCode, 1);
-  EXPECT_THAT(cleared.err, AllOf(HasSubstr("io: cannot remove "), HasSubstr(path.string() + ": Directory not empty"),
-                                 HasSubstr(other.string() + ": Directory not empty"), HasSubstr("Nothing else is left")));
+  EXPECT_THAT(cleared.err,
+              AllOf(HasSubstr("io: cannot remove "), HasSubstr(path.string() + ": Directory not empty"),
+                    HasSubstr(other.string() + ": Directory not empty"), HasSubstr("Nothing else is left")));
   EXPECT_TRUE(folder.cachedBlobs().empty());
   const ProgramResult run = folder.run("firn", {"run", kModel, "--prompt-ids", "1", "--max-tokens", "1"});
   EXPECT_EQ(run.exitCode, 1);
@@ -186,7 +187,8 @@ TEST_F(CliCacheTest, ACacheHomeThatIsIgnoredIsSaidSo) {
         << command;
   }
   EXPECT_FALSE(std::filesystem::exists("here"));
-  const ProgramResult empty = folder.run("sh", {"-c", "XDG_CACHE_HOME= HOME=" + home + " " + programPath("firn") + " cache list"});
+  const ProgramResult empty =
+      folder.run("sh", {"-c", "XDG_CACHE_HOME= HOME=" + home + " " + programPath("firn") + " cache list"});
   EXPECT_EQ(empty.err, "") << "as if it were not set";
 }
 

@@ -273,6 +273,40 @@ TEST_F(CliTest, BenchMeasures) {
   }
 }
 
+/// The simulation's speed is no speed of the npu's, nor of this machine's memory.
+TEST_F(CliTest, TimesOfASimulationAreSaidToBeThat) {
+  const std::string_view kind = "host time of the simulation";
+  const ordered_json result = firnJson(shortBench({"--device", "npu"}));
+  EXPECT_EQ(result["times"], kind);
+  EXPECT_FALSE(result.contains("decode_bound_tok_s") || result.contains("probe_bytes_per_s"));
+  EXPECT_FALSE(firnJson(shortBench({})).contains("times"));
+  const std::string text = firn(shortBench({"--device", "npu"}));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr(kind), testing::Not(HasSubstr("the memory gave"))));
+  const std::vector<std::string> run = {"run", kModel, "hello", "--max-tokens", "2", "--device"};
+  for (const char* device : {"npu", "cpu"}) {
+    auto arguments = run;
+    arguments.emplace_back(device);
+    EXPECT_EQ(firnJson(arguments).contains("times"), device == std::string_view("npu"));
+  }
+}
+
+/// docs/howto/split_over_devices.md: one that has a single thread takes one.
+TEST_F(CliTest, EveryCommandTakesThreadsForADeviceOfOne) {
+  writeFile(folder.file("ids.json"), "[1, 2, 3]");
+  for (const char* device : {"reference", "npu"}) {
+    for (std::vector<std::string> command :
+         {std::vector<std::string>{"compile", kModel, "-o", folder.file("x.firn")},
+          {"run", kModel, "hello", "--max-tokens", "1"},
+          {"bench", kModel, "--prompt-tokens", "4", "--decode-tokens", "1"},
+          {"profile", kModel, "hello", "--max-tokens", "1"},
+          {"eval", "logits", kModel, "--ids", folder.file("ids.json"), "-o", folder.file("logits")}}) {
+      command.insert(command.end(), {"--device", device, "--threads", "2"});
+      const ProgramResult result = folder.run("firn", command);
+      EXPECT_EQ(result.exitCode, 0) << testing::PrintToString(command) << result.err;
+    }
+  }
+}
+
 /// A model that runs in two parts has its weights packed for each device that reads them in any entry.
 TEST_F(CliTest, BenchBoundsAStepByWhatItReads) {
   const ordered_json whole = firnJson(shortBench({}));
