@@ -223,6 +223,21 @@ constexpr int kMostDepth = 8;
 /// Ends the parse of a file that would make a tree many times its size.
 struct TooMuch {};
 
+/// "line 3, column 7" of the byte that has `before` before it.
+std::string placeOf(std::string_view before) {
+  const size_t line = before.rfind('\n') + 1;  // npos + 1 is 0: the first one
+  return concat("line ", 1 + std::ranges::count(before, '\n'), ", column ", 1 + before.size() - line);
+}
+
+/// What the parser found and expected there: the end of its message, behind names of its own.
+std::string causeOf(const json::parse_error& error, std::string_view text) {
+  const std::string_view said = error.what();
+  const size_t begin = said.find(" - ");
+  const std::string_view cause = begin == std::string_view::npos ? said : said.substr(begin + 3);
+  const bool isComment = error.byte > 0 && error.byte <= text.size() && text[error.byte - 1] == '/';
+  return concat(cause, isComment ? " (JSON has no comments)" : "");
+}
+
 /// Parses, and refuses what the parser would forgive: a key that stands twice in an object.
 Result<json> parseText(std::string_view text) {
   if (text.size() > kMostMachineTextBytes) {
@@ -247,15 +262,19 @@ Result<json> parseText(std::string_view text) {
     json file = json::parse(text, watch);
     if (!twice.empty()) return invalidArgument(twice);
     return file;
-  } catch (const json::parse_error& error) {  // the only way to learn the place
-    const auto before = text.substr(0, std::min(error.byte, text.size()));
-    return invalidArgument(concat("line ", 1 + std::ranges::count(before, '\n'),
-                                  ": found text that is no JSON, expected a machine file (docs/npu.md)"));
+  } catch (const json::parse_error& error) {                  // the only way to learn the place
+    const size_t at = std::min(error.byte, text.size() + 1);  // counted from 1; 0: before the first
+    return invalidArgument(concat(placeOf(text.substr(0, at == 0 ? 0 : at - 1)), ": found text that is no JSON: ",
+                                  causeOf(error, text), "; expected a machine file (docs/npu.md)"));
   } catch (const TooMuch&) {
     return invalidArgument(concat("found more than ", kMostValues, " values, or objects and lists more than ",
                                   kMostDepth, " deep, expected the fields of a machine file (docs/npu.md)"));
-  } catch (const json::exception&) {  // 1e999
-    return invalidArgument("found a number that no double holds, expected numbers within the limits of docs/npu.md");
+  } catch (const json::exception& error) {  // 1e999, which the message has between quotes, and no place
+    const std::string_view said = error.what();
+    const size_t open = std::min(said.find('\''), said.size() - 1);
+    const std::string_view number = said.substr(open + 1, said.rfind('\'') - std::min(open + 1, said.rfind('\'')));
+    return invalidArgument(concat(placeOf(text.substr(0, text.find(number))), ": found the number ", number,
+                                  ", which no double holds, expected numbers within the limits of docs/npu.md"));
   }
 }
 

@@ -186,8 +186,8 @@ TEST(MachineTest, NoCmxIsOneError) {
 
 TEST(MachineTest, WhatIsNoJson) {
   const auto message = [](std::string_view text) { return parseMachine(text, "x").status().message(); };
-  EXPECT_THAT(message(""), HasSubstr("line 1: found text that is no JSON"));
-  EXPECT_THAT(message("{\n\n\"tiles\": 2,}"), HasSubstr("line 3: "));
+  EXPECT_THAT(message(""), HasSubstr("line 1, column 1: found text that is no JSON"));
+  EXPECT_THAT(message("{\n\n\"tiles\": 2,}"), HasSubstr("line 3, column 12: "));
   EXPECT_THAT(message("[1]"), HasSubstr("found a list of 1, expected an object"));
   EXPECT_THAT(message(std::string(kMostMachineTextBytes + 1, ' ')), HasSubstr("bytes, expected at most"));
   EXPECT_THAT(message(std::string(1 << 19, '[')), HasSubstr("objects and lists more than 8 deep"));
@@ -196,8 +196,20 @@ TEST(MachineTest, WhatIsNoJson) {
   EXPECT_THAT(message(many + "]"), HasSubstr("found more than 1000 values"));
   EXPECT_THAT(message(R"({"name": "a", "name": "b"})"), HasSubstr("field 'name': found twice"));
   EXPECT_THAT(message(R"({"name": "\)"), HasSubstr("no JSON"));
-  EXPECT_THAT(message(R"({"tiles": 1e999})"), HasSubstr("found a number that no double holds"));
-  EXPECT_THAT(message("{\"name\": \"\xFF\"}"), HasSubstr("line 1: found text that is no JSON"));
+  // Where, what was found, and what was expected.
+  const std::string place = ": found text that is no JSON: ";
+  for (const auto& [text, said] :
+       {std::pair("{\"a\": 1} // x", "line 1, column 10" + place + "invalid literal"),
+        {"{\"a\": 1}\n# x", "line 2, column 1" + place + "invalid literal"},
+        {"{\n \"a\": NaN}", "line 2, column 7" + place + "invalid literal; last read: "},
+        {"{\"a\": 06}", "line 1, column 8" + place + "unexpected number literal; expected '}'"},
+        {"{\"a\": 2,}", "line 1, column 9" + place + "unexpected '}'; expected string"},
+        {"{'a': 1}", "line 1, column 2" + place},
+        {"{\"name\": \"\xFF\"}", "line 1, column 11" + place + "invalid string: ill-formed"},
+        {"{\n\"tiles\": 1e999}", "line 2, column 10: found the number 1e999, which no double"}}) {
+    EXPECT_THAT(message(text), HasSubstr(said));
+  }
+  EXPECT_THAT(message("{} // x"), HasSubstr("JSON has no comments"));
 }
 
 /// docs/npu.md lists every field with its limits.
