@@ -58,6 +58,10 @@ std::optional<uint64_t> linearMacsOf(std::string_view card) {
   return macs->get<uint64_t>();
 }
 
+Status tell(const Simulator::Progress& progress, std::string_view stage, uint64_t done, uint64_t total) {
+  return !progress || progress(stage, done, total) ? Status::ok() : cancelled("the simulation was interrupted");
+}
+
 }  // namespace
 
 Result<Simulator> Simulator::create(const blob::Blob& blob) {
@@ -113,13 +117,13 @@ Status Simulator::checkFits(uint32_t promptTokens, uint32_t decodeTokens) const 
   return Status::ok();
 }
 
-Result<Simulation> Simulator::run(uint32_t promptTokens, uint32_t decodeTokens) {
+Result<Simulation> Simulator::run(uint32_t promptTokens, uint32_t decodeTokens, const Progress& progress) {
   FIRN_RETURN_IF_ERROR(checkFits(promptTokens, decodeTokens));
   Simulation result;
   result.promptTokens = promptTokens;
   result.decodeTokens = decodeTokens;
-  FIRN_RETURN_IF_ERROR(simulatePrompt(result));
-  FIRN_RETURN_IF_ERROR(simulateDecode(result));
+  FIRN_RETURN_IF_ERROR(simulatePrompt(result, progress));
+  FIRN_RETURN_IF_ERROR(simulateDecode(result, progress));
   return result;
 }
 
@@ -161,11 +165,12 @@ void Simulator::addToken(uint32_t position, SimulatedStage& stage) const {
   }
 }
 
-Status Simulator::simulatePrompt(Simulation& result) {
+Status Simulator::simulatePrompt(Simulation& result, const Progress& progress) {
   const blob::ProgramHeader& header = blob_->header();
   FIRN_ASSIGN_OR_RETURN(const PrefillPlan plan, planPrefill(variants_, 0, result.promptTokens, header.kvRows));
   std::set<uint32_t> entries;
   for (const PlanStep& step : plan.steps) {
+    FIRN_RETURN_IF_ERROR(tell(progress, "prompt, chunks", result.chunks.size(), plan.steps.size()));
     FIRN_RETURN_IF_ERROR(runEntry(step.variant->entry, result.prompt));
     entries.insert(step.variant->entry);
     result.chunks.push_back(step.variant->entry);
@@ -183,13 +188,14 @@ Status Simulator::simulatePrompt(Simulation& result) {
   return Status::ok();
 }
 
-Status Simulator::simulateDecode(Simulation& result) {
+Status Simulator::simulateDecode(Simulation& result, const Progress& progress) {
   const blob::ProgramHeader& header = blob_->header();
   const uint64_t rowBytes = header.kvBytes / header.kvRows / header.layers;  // K and V of one layer
   const Variant* before = nullptr;
   SimulatedStage one;  // a step of `before`
   uint64_t weightBytes = 0;
   for (uint32_t i = 0; i < result.decodeTokens; ++i) {
+    FIRN_RETURN_IF_ERROR(tell(progress, "answer, steps", i, result.decodeTokens));
     const uint32_t position = result.promptTokens + i;
     const Variant* variant = variants_.generateFor(position + 1);
     if (variant != before) {

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -51,9 +53,13 @@ class Simulator {
 
   const machine::Machine& machine() const { return machine_; }
 
+  /// Called before each chunk of the prompt, and before each step behind it; false cancels.
+  using Progress = std::function<bool(std::string_view stage, uint64_t done, uint64_t total)>;
+
   /// A prompt into an empty cache, then `decodeTokens` steps, one token each. invalid_argument: no prompt;
   /// out_of_range: a prompt above the blob's limit, or more rows than its cache has. corrupt: tasks that never end.
-  Result<Simulation> run(uint32_t promptTokens, uint32_t decodeTokens);
+  /// cancelled: by `progress`.
+  Result<Simulation> run(uint32_t promptTokens, uint32_t decodeTokens, const Progress& progress = {});
 
  private:
   explicit Simulator(const blob::Blob& blob) : blob_(&blob) {}
@@ -62,8 +68,8 @@ class Simulator {
   Status checkFits(uint32_t promptTokens, uint32_t decodeTokens) const;
   Status runEntry(uint32_t entry, SimulatedStage& stage);
   Status needBody(uint32_t body);
-  Status simulatePrompt(Simulation& result);
-  Status simulateDecode(Simulation& result);
+  Status simulatePrompt(Simulation& result, const Progress& progress);
+  Status simulateDecode(Simulation& result, const Progress& progress);
   /// Multiply-adds of attention, and rows of K and V, for the token at `position`.
   void addToken(uint32_t position, SimulatedStage& stage) const;
   void setLimits(SimulatedStage& stage) const;

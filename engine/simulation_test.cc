@@ -117,6 +117,26 @@ TEST_F(SimulationTest, WhatDoesNotFitIsRefused) {
   EXPECT_TRUE(simulator->run(64, 64).isOk());
 }
 
+TEST_F(SimulationTest, TellsItsProgressAndCanBeCancelled) {
+  auto simulator = Simulator::create(*blob);
+  ASSERT_TRUE(simulator.isOk());
+  std::vector<uint64_t> chunks;
+  std::vector<uint64_t> steps;
+  const auto record = [&](std::string_view stage, uint64_t done, uint64_t total) {
+    EXPECT_LT(done, total);
+    (stage.starts_with("prompt") ? chunks : steps).push_back(done);
+    return true;
+  };
+  const auto whole = simulator->run(64, 3, record);
+  ASSERT_TRUE(whole.isOk());
+  EXPECT_EQ(chunks.size(), whole->chunks.size());
+  EXPECT_THAT(steps, testing::ElementsAre(0, 1, 2));
+  for (const std::string_view last : {"prompt", "answer"}) {
+    const auto stop = [&](std::string_view stage, uint64_t, uint64_t) { return !stage.starts_with(last); };
+    EXPECT_EQ(simulator->run(64, 3, stop).status().code(), Code::kCancelled) << last;
+  }
+}
+
 TEST_F(SimulationTest, WhatDoesNotFitInTheMemoryOfTheMachineIsRefused) {
   const auto large = cts::makeTinyBlob({.target = blob::Target::kNpu, .edit = [](blob::Program& program) {
                                           program.entries.front().scratchBytes = uint64_t{4} << 30;

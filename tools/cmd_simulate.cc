@@ -18,6 +18,7 @@
 #include "tools/model_source.h"
 #include "tools/name_options.h"
 #include "tools/number_option.h"
+#include "tools/progress_bar.h"
 #include "tools/timeline/context_sweep.h"
 #include "tools/timeline/simulation_report.h"
 
@@ -156,17 +157,23 @@ Status simulate(const SimulateOptions& options) {
   engine::Simulator& simulator = *made;
   std::vector<SimulatedLength> results;
   Clock::time_point start = opened.start;
+  // A long context has chunks of seconds each.
+  auto bar = std::make_unique<ProgressBar>("simulate");
+  const auto progress = [&bar](std::string_view stage, uint64_t done, uint64_t total) {
+    bar->update(stage, done, total);
+    return !interrupted().load();
+  };
   for (const Length& length : opened.lengths) {
-    if (interrupted().load()) return cancelled("the simulation was interrupted");
     SimulatedLength& result = results.emplace_back();
     result.context = length.context;
-    Result<engine::Simulation> simulation = simulator.run(length.promptTokens, length.decodeTokens);
+    Result<engine::Simulation> simulation = simulator.run(length.promptTokens, length.decodeTokens, progress);
     if (!simulation) return simulation.status().withPlace(printablePath(options.model));
     result.simulation = *std::move(simulation);
     const Clock::time_point end = Clock::now();
     result.hostSeconds = std::chrono::duration<double>(end - start).count();
     start = end;
   }
+  bar.reset();  // clears its line before the result
   const SimulatedSubject subject = {.machine = simulator.machine(), .blob = *opened.blob};
   if (!options.json) {
     std::cout << (options.contexts.empty() ? simulationText(results.front(), subject) : sweepText(results, subject));
