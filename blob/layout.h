@@ -12,7 +12,7 @@ namespace firn::blob {
 
 /// Format version. While major is 0 any other minor is refused.
 inline constexpr uint32_t kFormatMajor = 0;
-inline constexpr uint32_t kFormatMinor = 7;
+inline constexpr uint32_t kFormatMinor = 8;
 
 /// Names of the ELF sections. Weight sections are `.firn.weights`; everything else is "outside the weights".
 inline constexpr const char* kNoteSection = ".note.firn";

@@ -18,7 +18,7 @@ enum class SimulationMode : uint8_t {
 struct EngineTime {
   uint64_t busy = 0;
   uint64_t barrierWait = 0;    ///< the next task waited for a barrier
-  uint64_t idle = 0;           ///< no task was left
+  uint64_t idle = 0;           ///< no task was left, or a call was being started
   uint64_t bandwidthWait = 0;  ///< part of busy: transfers beyond what one engine alone would take
 };
 

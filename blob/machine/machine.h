@@ -82,6 +82,8 @@ struct Machine {
 
   uint32_t barriers = 0;
 
+  uint32_t callStartNs = 0;  ///< from the call of a body to its first task
+
   std::optional<Energy> energy;
   std::vector<Source> sources;
 };

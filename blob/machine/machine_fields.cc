@@ -42,6 +42,8 @@ const Field kFields[] = {
     {"ddr", "bytes", uint64_t{64} << 20, uint64_t{16} << 40, &Machine::ddrBytes},
     {"barriers", "source", 1, kMostText, SourceText{}},
     {"barriers", "count", 1, 1 << 16, &Machine::barriers},
+    {"calls", "source", 1, kMostText, SourceText{}},
+    {"calls", "start_ns", 0, 10'000'000, &Machine::callStartNs},
     {"energy", "source", 1, kMostText, SourceText{}},
     {"energy", "picojoules_per_mac", 0, kMostEnergy, &Energy::perMac},
     {"energy", "picojoules_per_ddr_byte", 0, kMostEnergy, &Energy::perDdrByte},

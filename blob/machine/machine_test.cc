@@ -39,7 +39,9 @@ json withEnergy() {
 }
 
 TEST(MachineTest, ReadsEveryField) {
-  const auto machine = parseMachine(withEnergy().dump(), "x.json");
+  json file = withEnergy();
+  file["calls"]["start_ns"] = 2500;
+  const auto machine = parseMachine(file.dump(), "x.json");
   ASSERT_TRUE(machine.isOk()) << machine.status().message();
   EXPECT_EQ(machine->name, "sample");
   EXPECT_EQ(machine->tiles, 2);
@@ -58,10 +60,11 @@ TEST(MachineTest, ReadsEveryField) {
   EXPECT_EQ(machine->ddrMegabytesPerSecond, 80'000);
   EXPECT_EQ(machine->ddrBytes, uint64_t{1} << 32);
   EXPECT_EQ(machine->barriers, 16);
+  EXPECT_EQ(machine->callStartNs, 2500);
   ASSERT_TRUE(machine->energy.has_value());
   EXPECT_EQ(machine->energy->perMac, 0.25);
   EXPECT_EQ(machine->energy->perShaveElement, 2);
-  EXPECT_EQ(machine->sources.size(), 9);
+  EXPECT_EQ(machine->sources.size(), 10);
   EXPECT_FALSE(sampleMachine().energy.has_value());
 }
 

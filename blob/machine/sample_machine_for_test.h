@@ -36,7 +36,8 @@ inline nlohmann::json sampleMachineJson() {
             {"ddr_latency_ns", 100},
             {"cmx_latency_cycles", 20}}},
           {"ddr", {{"source", "made up"}, {"megabytes_per_second", 80'000}, {"bytes", uint64_t{1} << 32}}},
-          {"barriers", {{"source", "made up"}, {"count", 16}}}};
+          {"barriers", {{"source", "made up"}, {"count", 16}}},
+          {"calls", {{"source", "made up"}, {"start_ns", 0}}}};
 }
 
 inline Machine sampleMachine() { return *parseMachine(sampleMachineJson().dump(), "sample"); }

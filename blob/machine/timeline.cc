@@ -39,7 +39,12 @@ struct Queue {
 class EventLoop {
  public:
   EventLoop(const Machine& machine, std::span<const TimelineTask> tasks)
-      : machine_(machine), tasks_(tasks), queues_(queueCount(machine)), counters_(machine.barriers) {}
+      : machine_(machine),
+        tasks_(tasks),
+        start_(uint64_t{machine.callStartNs} * 1000),
+        queues_(queueCount(machine), Queue{.freeSince = start_}),
+        counters_(machine.barriers),
+        now_(start_) {}
 
   Result<Timeline> run() {
     FIRN_RETURN_IF_ERROR(sortIntoQueues());
@@ -189,16 +194,17 @@ class EventLoop {
 
   Timeline finish() {
     timeline_.picoseconds = now_;
-    for (size_t i = 0; i < queues_.size(); ++i) timeline_.queues[i].idle = now_ - queues_[i].freeSince;
+    for (size_t i = 0; i < queues_.size(); ++i) timeline_.queues[i].idle = start_ + (now_ - queues_[i].freeSince);
     return std::move(timeline_);
   }
 
   const Machine& machine_;
   std::span<const TimelineTask> tasks_;
+  uint64_t start_;  ///< of the first task at the earliest
   std::vector<Queue> queues_;
   std::vector<uint64_t> counters_;
   Timeline timeline_;
-  uint64_t now_ = 0;
+  uint64_t now_;
   uint32_t running_ = 0;
   uint32_t sharers_ = 0;          ///< transfers that use DDR
   bool hasNewTransfers_ = false;  ///< the shares have changed

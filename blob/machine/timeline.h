@@ -20,7 +20,8 @@ struct Wait {
 };
 
 /// A task on a queue; the tasks of one queue run in the order of the list. It starts when it is first in its queue, the
-/// queue is idle and all `waits` hold; when it ends it adds 1 to each counter of `signals`.
+/// queue is idle, all `waits` hold and the call has started (Machine::callStartNs); when it ends it adds 1 to each
+/// counter of `signals`.
 struct TimelineTask {
   uint16_t queue = 0;
   Work work;
@@ -28,7 +29,7 @@ struct TimelineTask {
   std::span<const uint16_t> signals;
 };
 
-/// Picoseconds from the start of the body.
+/// Picoseconds from the call of the body.
 struct Interval {
   uint64_t begin = 0;
   uint64_t end = 0;
@@ -38,7 +39,7 @@ struct Interval {
 struct QueueTime {
   uint64_t busy = 0;
   uint64_t barrierWait = 0;    ///< its next task waited for a barrier
-  uint64_t idle = 0;           ///< no task was left
+  uint64_t idle = 0;           ///< no task was left, or the call was being started
   uint64_t bandwidthWait = 0;  ///< a part of busy: transfers beyond what the engine alone would have taken
   uint64_t ddrBytes = 0;
 };

@@ -69,7 +69,7 @@ class SteppingOracle {
   /// The end of every task, in picoseconds.
   std::vector<double> run() {
     while (!std::ranges::all_of(states_, &State::isDone)) {
-      startTasks();
+      if (now_ >= 1e3 * machine_.callStartNs) startTasks();
       pass();
       now_ += kStep;
       endTasks();
@@ -203,6 +203,17 @@ TEST(TimelineOracleTest, FastMemoryThatCapsNoEngine) {
   expectAgreement(schedule, "fast memory");
 }
 
+TEST(TimelineOracleTest, ACallThatTakesLongToStart) {
+  Schedule schedule;
+  schedule.machine.callStartNs = 5000;
+  for (uint32_t i = 0; i < 6; ++i) {
+    const auto barrier = static_cast<uint16_t>(i % 2);
+    schedule.add(Engine::kDma, i % 2, dmaWork(schedule.machine, 20'000 + 3'000 * i, true), {}, {barrier});
+    schedule.add(Engine::kDpu, i % 2, {.fixedPicoseconds = 400'000}, {{.barrier = barrier, .count = 1 + i / 2}}, {});
+  }
+  expectAgreement(schedule, "start of a call");
+}
+
 /// Tasks in an order in which each could run, with barriers that earlier ones raise high enough.
 Schedule randomSchedule(uint32_t seed) {
   std::mt19937 random(seed);
@@ -213,6 +224,7 @@ Schedule randomSchedule(uint32_t seed) {
   machine.dmaEngines = 1 + below(4);
   machine.ddrMegabytesPerSecond = 20'000 + below(200'000);
   machine.dmaDdrLatencyNs = below(400);
+  machine.callStartNs = seed % 2 == 0 ? 0 : below(4'000);
   std::vector<uint32_t> signalled(machine.barriers);
   for (uint32_t i = 0, count = 20 + below(25); i < count; ++i) {
     std::vector<Wait> waits;

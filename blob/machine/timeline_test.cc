@@ -178,6 +178,24 @@ TEST_F(TimelineTest, BytesOfOtherEnginesTakeNoTime) {
   EXPECT_EQ(timeline.ddrBytes, 100);
 }
 
+TEST_F(TimelineTest, NothingRunsWhileTheCallIsStarted) {
+  machine.callStartNs = 2;
+  add(0, dmaWork(machine, 64'000, true), {}, {0});
+  addFixed(2, 500, {{.barrier = 0, .count = 1}});
+  addFixed(3, 700);
+  const Timeline timeline = run();
+  expectInterval(timeline.tasks[0], 2000, 2000 + 1'100'000);
+  expectInterval(timeline.tasks[1], 1'102'000, 1'102'500);
+  expectInterval(timeline.tasks[2], 2000, 2700);
+  EXPECT_EQ(timeline.picoseconds, 1'102'500);
+  EXPECT_EQ(timeline.queues[2].barrierWait, 1'100'000);
+  EXPECT_EQ(timeline.queues[2].idle, 2000);
+  EXPECT_EQ(timeline.queues[5].idle, timeline.picoseconds);
+  for (const QueueTime& queue : timeline.queues) {
+    EXPECT_EQ(queue.busy + queue.barrierWait + queue.idle, timeline.picoseconds);
+  }
+}
+
 TEST_F(TimelineTest, ADeadlockNamesTheTasksThatWait) {
   addFixed(2, 10);
   addFixed(2, 10, {{.barrier = 1, .count = 1}}, {2});
