@@ -156,7 +156,9 @@ class Compilation {
     written.tasks = program.tasks.size();
     written.kvType = program.header.kvType;
     written.kvBytes = program.header.kvBytes;
-    written.scratchBytes = program.header.scratchBytes;
+    for (const blob::EntryRecord& entry : program.entries) {
+      written.scratchBytes = std::max(written.scratchBytes, entry.scratchBytes);
+    }
     written.weightsBytes = program.header.weightsBytes;
     FIRN_ASSIGN_OR_RETURN(blob::Writer writer, blob::Writer::create(options_.outputPath, contents(std::move(program))));
     std::unordered_map<std::string_view, const import::TensorView*> tensors;

@@ -68,7 +68,7 @@ struct BlobReport {
   uint64_t tasks = 0;
   DType kvType{};
   uint64_t kvBytes = 0;
-  uint64_t scratchBytes = 0;
+  uint64_t scratchBytes = 0;  ///< the most that an entry uses
   uint64_t weightsBytes = 0;
   uint64_t blobBytes = 0;
 };

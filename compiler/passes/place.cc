@@ -85,6 +85,7 @@ class Placer {
     for (FuncOp entry : entries) {
       if (mlir::failed(placeEntry(entry))) return mlir::failure();
     }
+    isBatch_ = false;
     for (FuncOp func : others) {
       if (func->hasAttr(graph::kDeviceAttr)) continue;  // an entry calls it
       Unit unit = {opsOf(func), wishOfDevice()};
@@ -141,6 +142,7 @@ class Placer {
   /// when none has.
   mlir::LogicalResult settle(Unit& unit, FuncOp func) {
     const auto whyNot = [&](const Target& target) -> std::pair<mlir::Operation*, std::string> {
+      if (isBatch_ && !target.whyNoBatch.empty()) return {unit.ops.front(), target.whyNoBatch.str()};
       for (mlir::Operation* op : unit.ops) {
         auto call = llvm::dyn_cast<graph::CallOp>(op);
         for (mlir::Operation* inner : call ? opsOf(calleeOf(call)) : llvm::SmallVector<mlir::Operation*>{op}) {
@@ -170,6 +172,7 @@ class Placer {
 
   mlir::LogicalResult placeEntry(FuncOp func) {
     const graph::Entry entry = *graph::entryOf(func);
+    isBatch_ = entry.kind == graph::EntryKind::kBatch;
     llvm::SmallVector<Unit> units;
     if (mlir::failed(findUnits(func, wishOfEntry(entry), units))) return mlir::failure();
     llvm::SmallVector<Part> parts;
@@ -253,6 +256,7 @@ class Placer {
   mlir::ModuleOp module_;
   const PlaceOptions& options_;
   mlir::SymbolTableCollection tables_;  // of the functions before this pass: only bodies are looked up, by their calls
+  bool isBatch_ = false;                // the entry at hand is one
   std::map<std::pair<const void*, const Target*>, FuncOp> bodies_;  ///< by name of the callee
   std::map<std::pair<Refusal, std::string>, Warning> warnings_;     ///< by what was refused and the target that runs it
 };

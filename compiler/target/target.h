@@ -40,6 +40,8 @@ struct Target {
   uint32_t fixedLanes;        ///< the lanes it always has; 0: as many as are asked for
   /// It makes programs for the machine of a file: the passes of passes/npu cut, tile, order and check its bodies.
   bool needsMachine = false;
+  /// Why it cannot run the entries of batches; empty: it can.
+  llvm::StringRef whyNoBatch = "";
   /// The residual stream of a prefill stays in the symbol `hidden`, where its result belongs; else in scratch.
   bool keepsStreamInHidden = false;
   /// The rates when work is split among that many lanes. Null where needsMachine: its file says what a task costs.

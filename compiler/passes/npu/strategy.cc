@@ -12,38 +12,121 @@
 namespace firn::passes {
 namespace {
 
+using target::npu::AttentionShape;
+using target::npu::AttentionTiling;
+using target::npu::FusedGroup;
+using target::npu::FusedLayer;
 using target::npu::LinearShape;
 using target::npu::LinearTiling;
 
+/// What is made behind a layer, with it.
+llvm::SmallVector<mlir::Operation*, 2> behind(const FusedLayer& layer) {
+  llvm::SmallVector<mlir::Operation*, 2> ops;
+  if (mlir::Operation* rope = layer.rope) ops.push_back(rope);
+  if (mlir::Operation* sum = layer.sum) ops.push_back(sum);
+  return ops;
+}
+
+/// The tilings of a function's ops.
 class Strategist {
  public:
   explicit Strategist(const machine::Machine& machine) : machine_(machine) {}
 
   mlir::LogicalResult run(graph::FuncOp func) {
     for (mlir::Operation& op : func.getBody().front()) {
-      if (!target::npu::isLinearLayer(&op) || !target::npu::leadsGroup(&op)) continue;
-      auto shape = target::npu::shapeOf(target::npu::fusedGroupOf(&op), tables_);
-      if (mlir::failed(shape)) return mlir::failure();
-      const Result<LinearTiling>& tiling = tilingOf(*shape);
-      if (!tiling) return op.emitOpError() << "npu.strategy_c2: " << tiling.status().message();
-      op.setAttr(graph::kTilingAttr, target::npu::tilingAttr(op.getContext(), *tiling));
+      const bool isLayer = target::npu::isLinearLayer(&op) && target::npu::leadsGroup(&op);
+      if (isLayer && mlir::failed(tileGroup(&op))) return mlir::failure();
+      auto attention = llvm::dyn_cast<graph::AttentionOp>(op);
+      if (attention && mlir::failed(tileAttention(attention))) return mlir::failure();
     }
     return mlir::success();
   }
 
  private:
-  /// Layers that look alike are cut alike, so each signature is searched once.
-  const Result<LinearTiling>& tilingOf(const LinearShape& shape) {
-    auto known = tilings_.find(shape);
-    if (known == tilings_.end()) {
-      known = tilings_.emplace(shape, target::npu::chooseTiling(machine_, shape)).first;
+  /// A group that does not fit loses ops until what is left does: they get tasks of their own.
+  mlir::LogicalResult tileGroup(mlir::Operation* leader) {
+    while (true) {
+      const FusedGroup group = target::npu::fusedGroupOf(leader);
+      auto shape = target::npu::shapeOf(group, tables_);
+      if (mlir::failed(shape)) return mlir::failure();
+      const Result<LinearTiling>& tiling = found(linear_, *shape);
+      if (tiling) return setTiling(leader, *tiling);
+      if (!takeApart(group)) return refuse(leader, tiling.status());
     }
-    return known->second;
+  }
+
+  /// Takes out of a group what it can do without: the ropes, then the norm, then the layers but the first. False: there
+  /// is nothing left to take.
+  bool takeApart(const FusedGroup& group) {
+    bool hasRope = false;
+    for (const FusedLayer& layer : group.layers) {
+      if (graph::RopeOp rope = layer.rope) {
+        rope->removeAttr(graph::kGroupAttr);
+        hasRope = true;
+      }
+    }
+    if (hasRope) return true;
+    if (graph::RmsNormOp norm = group.norm) {
+      norm->removeAttr(graph::kGroupAttr);
+      return true;
+    }
+    if (group.layers.size() == 1) return false;
+    if (group.activation != nullptr) {
+      group.activation->removeAttr(graph::kGroupAttr);
+      graph::MulOp product = group.product;
+      product->removeAttr(graph::kGroupAttr);
+    }
+    for (const FusedLayer& layer : group.layers) makeAlone(layer);
+    return true;
+  }
+
+  /// A layer, with what is made behind it, under a number that no other group has.
+  void makeAlone(const FusedLayer& layer) {
+    auto old = layer.op->getAttrOfType<mlir::IntegerAttr>(graph::kGroupAttr);
+    constexpr int64_t kAbove = 1 << 16;  // of all numbers that fuse gives
+    const auto number = mlir::IntegerAttr::get(old.getType(), kAbove + alone_++);
+    layer.op->setAttr(graph::kGroupAttr, number);
+    for (mlir::Operation* op : behind(layer)) op->setAttr(graph::kGroupAttr, number);
+  }
+
+  mlir::LogicalResult tileAttention(graph::AttentionOp op) {
+    auto query = llvm::cast<mlir::RankedTensorType>(op.getQuery().getType());
+    auto mask = llvm::cast<mlir::RankedTensorType>(op.getMask().getType());
+    const AttentionShape shape = {.m = query.getDimSize(0),
+                                  .kvHeads = op.getKvHeads(),
+                                  .group = op.getHeads() / op.getKvHeads(),
+                                  .headDim = query.getDimSize(1) / op.getHeads(),
+                                  .context = mask.getDimSize(0)};
+    if (mask.isDynamicDim(0))
+      return op.emitOpError() << "npu.strategy_c1: the context is not known: run legalize first";
+    const Result<AttentionTiling>& tiling = found(attention_, shape);
+    return tiling ? setTiling(op, *tiling) : refuse(op, tiling.status());
+  }
+
+  template <typename Tiling>
+  static mlir::LogicalResult setTiling(mlir::Operation* op, const Tiling& tiling) {
+    op->setAttr(graph::kTilingAttr, target::npu::tilingAttr(op->getContext(), tiling));
+    return mlir::success();
+  }
+
+  static mlir::LogicalResult refuse(mlir::Operation* op, const Status& why) {
+    return op->emitOpError() << "npu.strategy_c2: " << why.message()
+                             << "; compile for a machine with more, for other chunks or contexts, or for the cpu";
+  }
+
+  /// Ops that look alike are cut alike, so each signature is searched once.
+  template <typename Shape, typename Tiling>
+  const Result<Tiling>& found(std::map<Shape, Result<Tiling>>& known, const Shape& shape) {
+    auto tiling = known.find(shape);
+    if (tiling == known.end()) tiling = known.emplace(shape, target::npu::chooseTiling(machine_, shape)).first;
+    return tiling->second;
   }
 
   const machine::Machine& machine_;
   mlir::SymbolTableCollection tables_;
-  std::map<LinearShape, Result<LinearTiling>> tilings_;
+  int64_t alone_ = 0;  ///< layers that were taken out of their groups
+  std::map<LinearShape, Result<LinearTiling>> linear_;
+  std::map<AttentionShape, Result<AttentionTiling>> attention_;
 };
 
 class StrategyPass : public mlir::PassWrapper<StrategyPass, mlir::OperationPass<mlir::ModuleOp>> {

@@ -4,18 +4,16 @@
 #include "compiler/target/npu/attention.h"
 
 #include <algorithm>
-#include <functional>
+#include <tuple>
 
 #include "compiler/target/npu/npu_body.h"
+#include "compiler/target/npu/tiling_attr.h"
 
 namespace firn::target::npu {
 namespace {
 
-/// Rows of scores at most: query heads that share a KV head times tokens.
-constexpr int64_t kScoreRows = 256;
-/// Cache rows that are looked at together: at least and at most.
-constexpr int64_t kFewestRows = 64;
-constexpr int64_t kMostRows = 1024;
+/// Cache rows of a block: a multiple of it, where there are so many.
+constexpr int64_t kRowsUnit = 64;
 
 /// What the tasks of one attention are made of, all of it in DDR.
 struct Attention {
@@ -29,6 +27,7 @@ struct Attention {
   int64_t group = 1;  ///< query heads of a KV head
   double scale = 1;
   int64_t window = 0;
+  AttentionTiling tiling;
 };
 
 /// Tokens of one KV head that a tile works on.
@@ -60,11 +59,7 @@ class AttentionTasks {
  private:
   /// All of the work, the longest first, each where the least has been given so far.
   std::vector<Unit> units() const {
-    const int64_t perUnit = std::max<int64_t>(1, kScoreRows / attention_.group);
-    constexpr int64_t kUnitsOfTile = 3;  // enough to even out their lengths
-    const int64_t all = m_ * attention_.keys.dims[0];
-    const int64_t even = (all + npu_.tiles() * kUnitsOfTile - 1) / (npu_.tiles() * kUnitsOfTile);
-    const int64_t tokens = std::min({perUnit, std::max<int64_t>(1, even), m_});
+    const int64_t tokens = attention_.tiling.tokens;
     std::vector<Unit> units;
     for (int64_t head = 0; head < attention_.keys.dims[0]; ++head) {
       for (int64_t first = 0; first < m_; first += tokens) {
@@ -72,7 +67,9 @@ class AttentionTasks {
       }
     }
     const auto scores = [&](const Unit& unit) { return unit.tokens.count * visibleEnd(unit); };
-    std::ranges::stable_sort(units, std::greater(), scores);
+    std::ranges::sort(units, [&](const Unit& a, const Unit& b) {
+      return std::tuple(-scores(a), a.head, a.tokens.first) < std::tuple(-scores(b), b.head, b.tokens.first);
+    });
     std::vector<int64_t> given(static_cast<size_t>(npu_.tiles()));
     for (Unit& unit : units) {
       const auto least = std::ranges::min_element(given);
@@ -82,9 +79,14 @@ class AttentionTasks {
     return units;
   }
 
+  OnChip loadMask(uint64_t tiles, Range rows) {
+    const OnChip mask = npu_.onChip("mask", tiles, DType::kU8, {rows.count});
+    npu_.load(attention_.mask.slice(rows.first, rows.count), mask, "mask");
+    return mask;
+  }
+
   void loadShared() {
-    mask_ = npu_.onChip("mask", npu_.allTiles(), DType::kU8, {attention_.context});
-    npu_.load(attention_.mask.slice(0, attention_.context), mask_, "mask");
+    if (attention_.tiling.sharesMask) mask_ = loadMask(npu_.allTiles(), {0, attention_.context});
     row0_ = npu_.onChip("row0", npu_.allTiles(), DType::kI32, {1});
     npu_.load(attention_.row0, row0_, "row0");
   }
@@ -113,18 +115,11 @@ class AttentionTasks {
     return running;
   }
 
-  /// Cache rows of a block: as many as fit beside what the unit keeps, so that each block has the scores of the one
-  /// before beside its own; and as many in each block of the unit, since a short one takes as many starts.
+  /// Cache rows of a block, as many in each of the unit: a short one takes as many starts.
   int64_t blockRows(const Unit& unit) const {
-    constexpr int64_t kHalf = 2;
-    constexpr int64_t kSingle = 4;
-    const int64_t kept = rowsOf(unit) * d_ * (kHalf + kSingle);                   // query, accumulator
-    const int64_t ofRow = 2 * rowsOf(unit) * (kSingle + kHalf) + 2 * d_ * kHalf;  // scores, probs; key, value
-    const int64_t fit = (static_cast<int64_t>(npu_.machine().cmxBytes) - kept) / ofRow;
-    const int64_t most = std::clamp(fit / kFewestRows * kFewestRows, kFewestRows, kMostRows);
-    const int64_t blocks = (visibleEnd(unit) + most - 1) / most;
+    const int64_t blocks = (visibleEnd(unit) + attention_.tiling.rows - 1) / attention_.tiling.rows;
     const int64_t even = (visibleEnd(unit) + blocks - 1) / blocks;
-    return (even + kFewestRows - 1) / kFewestRows * kFewestRows;
+    return std::min(attention_.tiling.rows, (even + kRowsUnit - 1) / kRowsUnit * kRowsUnit);
   }
 
   void emitUnit(const Unit& unit) {
@@ -147,7 +142,8 @@ class AttentionTasks {
     const uint64_t bit = uint64_t{1} << tile;
     const OnChip scores = npu_.onChip("scores", bit, DType::kF32, {rowsOf(unit), rows.count});
     const OnChip probs = npu_.onChip("probs", bit, DType::kF16, {rowsOf(unit), rows.count});
-    const Tensor mask = mask_.in(tile).slice(rows.first, rows.count);
+    const Tensor mask =
+        attention_.tiling.sharesMask ? mask_.in(tile).slice(rows.first, rows.count) : loadMask(bit, rows).in(tile);
     const Tensor keys = cache.first.in(tile);
     const Tensor values = cache.second.in(tile);
     npu_.run("npu.matmul", "qk", {running.query.in(tile), keys, scores.in(tile)}, {npu_.integer(0)});
@@ -179,25 +175,11 @@ class AttentionTasks {
   const Attention& attention_;
   int64_t d_;
   int64_t m_;
-  OnChip mask_;
+  OnChip mask_;  ///< whole, where tiles share it
   OnChip row0_;
 };
 
-bool isBatch(mlir::Value row0) { return llvm::cast<mlir::RankedTensorType>(row0.getType()).getNumElements() != 1; }
-
-constexpr const char* kNoBatch = "rows of a batch have caches of their own, which it does not reach";
-
 }  // namespace
-
-std::string whyNoAttention(mlir::Operation* op) {
-  auto attention = llvm::cast<graph::AttentionOp>(op);
-  if (attention.getRow0() && isBatch(attention.getRow0())) return kNoBatch;
-  return "";
-}
-
-std::string whyNoCacheUpdate(mlir::Operation* op) {
-  return isBatch(llvm::cast<graph::CacheUpdateOp>(op).getRow0()) ? kNoBatch : "";
-}
 
 mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
   auto attention = llvm::cast<graph::AttentionOp>(op);
@@ -208,6 +190,8 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
   auto maskType = llvm::cast<mlir::RankedTensorType>(attention.getMask().getType());
   if (maskType.isDynamicDim(0)) return op->emitOpError() << "npu.attention_c1: the context is not known: run legalize";
   if (query->dtype != DType::kF16) return op->emitOpError() << "npu.attention_c2: the query is not stored as f16";
+  auto tiling = attentionTilingOf(op);
+  if (mlir::failed(tiling)) return mlir::failure();
   const int64_t headDim = query->dims[1] / attention.getHeads();
   Tensor out = scratch::output(body, attention.getResult(), storedType(attention.getResult()));
   if (out.dtype != DType::kF16) out = scratch::output(body, attention.getResult(), DType::kF16);
@@ -220,7 +204,8 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
                            .context = maskType.getDimSize(0),
                            .group = attention.getHeads() / attention.getKvHeads(),
                            .scale = attention.getScale().convertToFloat(),
-                           .window = attention.getWindow()};
+                           .window = attention.getWindow(),
+                           .tiling = *tiling};
   NpuBody npu(body);
   AttentionTasks(npu, tasks).emit();
   scratch::define(body, attention.getResult(), out);

@@ -46,6 +46,7 @@ mlir::FailureOr<LinearShape> shapeOf(const FusedGroup& group, mlir::SymbolTableC
   shape.k = dimOf(group.input(), 1);
   shape.width = group.activation != nullptr ? 2 : 1;
   shape.casts = storedType(group.input()) == DType::kF32;
+  shape.norms = static_cast<bool>(group.norm);
   shape.needsWhole = group.layers.size() > 1 || static_cast<bool>(group.norm);
   bool isFirst = true;
   for (const FusedLayer& layer : group.layers) {
@@ -61,6 +62,7 @@ mlir::FailureOr<LinearShape> shapeOf(const FusedGroup& group, mlir::SymbolTableC
     const bool isSame = isFirst || (storage.form == shape.form && storage.bits == shape.codeBits);
     shape.form = isSame ? storage.form : WeightForm::kRaw;
     shape.codeBits = storage.bits;
+    shape.hasMins = shape.hasMins || storage.hasMins;
     shape.rowBytes = std::max(shape.rowBytes, storage.rowBytes(*type, shape.k));
     const int64_t block = storage.form == WeightForm::kHalf ? 1 : dtypeInfo(*type)->blockElements;
     shape.blockElements = std::lcm(shape.blockElements, block);

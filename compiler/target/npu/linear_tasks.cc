@@ -150,7 +150,7 @@ class LinearTasks {
       npu_.load(*group_.normWeight, *norm, group_.normName);
     }
     // Rows come in pieces, so that their f32 form takes little room beside all of the f16 form.
-    const int64_t step = isHalf ? mostRows(shares) : std::min(mostRows(shares), kGridUnit);
+    const int64_t step = isHalf ? mostRows(shares) : castRows(npu_.machine(), mostRows(shares), depth.count);
     for (int64_t first = 0; first < mostRows(shares); first += step) {
       const OnChip loaded = isHalf ? input.half : npu_.onChip("x32", tiles, DType::kF32, {step, depth.count});
       for (const Share& share : shares) {
@@ -242,7 +242,6 @@ class LinearTasks {
            !layer.turn && !isGated();
   }
 
-  /// Adds the products of columns `depth` of x to `out`, in pieces of W that have room.
   /// Adds the products of columns `depth` of x to `out`, in pieces of W that have room.
   void multiply(const Layer& layer, llvm::ArrayRef<Share> shares, const Input& x, Range depth, const OnChip& out) {
     const Range columns = shares.front().columns;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/concat.h"
 #include "blob/machine/cost.h"
@@ -22,21 +24,25 @@ class Candidate {
   Candidate(const machine::Machine& machine, const LinearShape& shape, const LinearTiling& tiling)
       : machine_(machine), shape_(shape), tiling_(tiling) {}
 
-  /// CMX of one tile: what is loaded while what came before is used is there once more than it is used at once.
-  uint64_t bytes() const {
-    constexpr uint64_t kAhead = 2;  // of what is stored; weights that are brought to f16 come from there
+  /// CMX of one tile: what is loaded while what came before is used is there once more than it is used at once. `lean`:
+  /// nothing is there more than once, and loads wait.
+  uint64_t bytes(bool lean) const {
+    const uint64_t ahead = lean ? 0 : 2;  // of what is stored; weights that are brought to f16 come from there
+    const uint64_t twice = lean ? 1 : 2;
     const uint64_t input = product(tiling_.mBlock, tiling_.kChunk) * kHalf;
     const uint64_t loaded =
-        shape_.casts ? 2 * product(std::min(tiling_.mBlock, kGridUnit), tiling_.kChunk) * kSingle : 0;
-    uint64_t weights = (width() + kAhead) * storedBytes() / static_cast<uint64_t>(sharers());
-    if (expands()) weights += (width() + 1) * halfBytes();
-    if (shape_.form == WeightForm::kHalf) weights = (width() + kAhead) * halfBytes();
+        shape_.casts ? twice * product(castRows(machine_, tiling_.mBlock, tiling_.kChunk), tiling_.kChunk) * kSingle
+                     : 0;
+    const uint64_t norm = shape_.norms ? product(1, shape_.k) * kSingle : 0;
+    uint64_t weights = (width() + ahead) * storedBytes() / static_cast<uint64_t>(sharers());
+    if (expands()) weights += (width() + twice - 1) * halfBytes();
+    if (shape_.form == WeightForm::kHalf) weights = (width() + ahead) * halfBytes();
     const uint64_t out = results() * kSingle;
-    uint64_t kept = (isWhole() ? 2 : 1) * width() * out +
-                    3 * std::min(out, product(tiling_.mBlock, sliceColumns(tiling_.mBlock)) * kSingle);
-    if (tiling_.isNative) kept += 2 * product(tiling_.mBlock, tiling_.nPiece) * kSingle * chunkGroups();
+    uint64_t kept = (isWhole() ? twice : 1) * width() * out +
+                    (twice + 1) * std::min(out, product(tiling_.mBlock, sliceColumns(tiling_.mBlock)) * kSingle);
+    if (tiling_.isNative) kept += twice * product(tiling_.mBlock, tiling_.nPiece) * kSingle * chunkGroups();
     // The f32 form of a whole x is gone before the first results are there.
-    return isWhole() ? input + std::max(loaded, weights + kept) : 2 * input + loaded + weights + kept;
+    return isWhole() ? input + std::max(loaded + norm, weights + kept) : twice * input + loaded + weights + kept;
   }
 
   /// All engines work at once: the busiest of them says how long it takes, or the memory.
@@ -96,7 +102,8 @@ class Candidate {
   uint64_t shave() const {
     uint64_t sum = 0;
     if (expands()) sum += width() * pieces() * kernel("expand", halfBytes() / kHalf / static_cast<uint64_t>(sharers()));
-    const uint64_t sums = product(tiling_.mBlock, tiling_.nPiece) * chunkGroups();
+    const uint64_t terms = shape_.hasMins ? 2 : 1;
+    const uint64_t sums = terms * product(tiling_.mBlock, tiling_.nPiece) * chunkGroups();
     if (tiling_.isNative) sum += width() * pieces() * kernel("accumulate", sums);
     if (shape_.casts && !isWhole()) sum += kernel("cast", product(tiling_.mBlock, tiling_.kChunk));
     const auto last = static_cast<uint64_t>(depths());  // what stands behind the products comes once in so many steps
@@ -143,43 +150,86 @@ class Candidate {
   const LinearTiling& tiling_;
 };
 
-}  // namespace
+/// The candidates of one shape, and the fastest of those that fit.
+class Search {
+ public:
+  Search(const machine::Machine& machine, const LinearShape& shape)
+      : machine_(machine), shape_(shape), perTile_(ceilDiv(ceilDiv(shape.m, kGridUnit), machine.tiles) * kGridUnit) {}
 
-Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape) {
-  constexpr std::array<int64_t, 13> kChunks = {16, 32, 48, 64, 96, 128, 192, 256, 352, 384, 512, 704, 1024};
-  constexpr std::array<int64_t, 6> kDepths = {0, 4096, 2048, 1024, 512, 256};  // 0: all of k
-  std::optional<LinearTiling> best;
-  uint64_t least = UINT64_MAX;
-  const int64_t perTile = ceilDiv(ceilDiv(shape.m, kGridUnit), machine.tiles) * kGridUnit;
-  const auto offer = [&](LinearTiling tiling) {
-    const Candidate candidate(machine, shape, tiling);
-    const uint64_t bytes = candidate.bytes();
-    least = std::min(least, bytes);
-    if (bytes > machine.cmxBytes) return;
-    tiling.picoseconds = candidate.picoseconds();
-    if (!best || tiling.picoseconds < best->picoseconds) best = tiling;
-  };
-  for (const int64_t depth : kDepths) {
-    const int64_t kChunk = depth == 0 ? shape.k : depth;
-    if (depth != 0 && (shape.needsWhole || kChunk >= shape.k || kChunk % shape.blockElements != 0)) continue;
-    for (const int64_t nChunk : kChunks) {
-      if (nChunk > std::max(shape.n, kGridUnit) * 2 || nChunk % shape.columnUnit != 0) continue;
-      const int64_t chunk = std::min(nChunk, shape.n);
-      for (const int64_t pieces : {1, 2, 4, 8}) {
-        const int64_t piece = ceilDiv(chunk, pieces);
-        if (pieces > 1 && piece % kGridUnit != 0) break;
-        offer({false, false, shape.m, chunk, piece, kChunk});
-        if (shape.form == WeightForm::kGroups) offer({false, true, shape.m, chunk, piece, kChunk});
-        for (int64_t parts = 1; shape.m > kGridUnit && parts <= perTile / kGridUnit; ++parts) {
-          offer({true, false, ceilDiv(perTile / kGridUnit, parts) * kGridUnit, chunk, piece, kChunk});
-        }
+  /// Looks through chunks of these sizes.
+  void run(std::span<const int64_t> chunks, std::span<const int64_t> pieces, bool lean) {
+    constexpr std::array<int64_t, 6> kDepths = {0, 4096, 2048, 1024, 512, 256};  // 0: all of k
+    for (const int64_t depth : kDepths) {
+      const int64_t kChunk = depth == 0 ? shape_.k : depth;
+      if (depth != 0 && (shape_.needsWhole || kChunk >= shape_.k || kChunk % shape_.blockElements != 0)) continue;
+      for (const int64_t nChunk : chunks) {
+        if (nChunk > std::max(shape_.n, shape_.columnUnit) * 2 || nChunk % shape_.columnUnit != 0) continue;
+        offerPieces(std::min(nChunk, shape_.n), kChunk, pieces, lean);
       }
     }
   }
-  if (best) return *best;
+
+  const std::optional<LinearTiling>& best() const { return best_; }
+  uint64_t leastBytes() const { return least_; }
+
+ private:
+  void offerPieces(int64_t chunk, int64_t kChunk, std::span<const int64_t> pieces, bool lean) {
+    for (const int64_t count : pieces) {
+      const int64_t piece = ceilDiv(chunk, count);
+      if (count > 1 && piece % kGridUnit != 0) continue;
+      offer({false, false, shape_.m, chunk, piece, kChunk}, lean);
+      if (shape_.form == WeightForm::kGroups) offer({false, true, shape_.m, chunk, piece, kChunk}, lean);
+      for (int64_t parts = 1; shape_.m > kGridUnit && parts <= perTile_ / kGridUnit; ++parts) {
+        offer({true, false, ceilDiv(perTile_ / kGridUnit, parts) * kGridUnit, chunk, piece, kChunk}, lean);
+      }
+    }
+  }
+
+  void offer(LinearTiling tiling, bool lean) {
+    const Candidate candidate(machine_, shape_, tiling);
+    const uint64_t bytes = candidate.bytes(lean);
+    least_ = std::min(least_, bytes);
+    // Without a second place for anything, gaps between buffers of other sizes are all the room that is left.
+    const uint64_t gaps = lean ? machine_.cmxBytes / 8 : 0;
+    if (bytes + gaps > machine_.cmxBytes) return;
+    tiling.picoseconds = candidate.picoseconds();
+    if (!best_ || tiling.picoseconds < best_->picoseconds) best_ = tiling;
+  }
+
+  const machine::Machine& machine_;
+  const LinearShape& shape_;
+  int64_t perTile_;  ///< rows of x, of tilings by rows
+  std::optional<LinearTiling> best_;
+  uint64_t least_ = UINT64_MAX;
+};
+
+}  // namespace
+
+int64_t castRows(const machine::Machine& machine, int64_t rows, int64_t columns) {
+  constexpr uint64_t kShareOfTile = 4;
+  const auto most = static_cast<int64_t>(machine.cmxBytes / kShareOfTile / kSingle) / columns;
+  return std::min({rows, kGridUnit, std::max<int64_t>(1, most)});
+}
+
+Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape) {
+  constexpr std::array<int64_t, 13> kChunks = {16, 32, 48, 64, 96, 128, 192, 256, 352, 384, 512, 704, 1024};
+  constexpr std::array<int64_t, 4> kPieces = {1, 2, 4, 8};
+  Search search(machine, shape);
+  search.run(kChunks, kPieces, false);
+  if (search.best()) return *search.best();
+  // Heads of odd sizes, and small chips: whatever multiple of a head, in pieces as small as the grid, nothing ahead.
+  const std::array<int64_t, 4> heads = {shape.columnUnit, 2 * shape.columnUnit, 4 * shape.columnUnit,
+                                        8 * shape.columnUnit};
+  std::vector<int64_t> pieces;
+  for (int64_t count = 1; count <= ceilDiv(heads.back(), kGridUnit); ++count) pieces.push_back(count);
+  for (const bool lean : {false, true}) {
+    search.run(kChunks, kPieces, lean);
+    search.run(heads, pieces, lean);
+    if (search.best()) return *search.best();
+  }
   return resourceExhausted(concat("a linear layer [", shape.n, ", ", shape.k, "] for ", shape.m,
-                                  " rows needs at least ", least, " bytes of CMX, a tile of ", machine.name, " has ",
-                                  machine.cmxBytes));
+                                  " rows needs at least ", search.leastBytes(), " bytes of CMX, a tile of ",
+                                  machine.name, " has ", machine.cmxBytes));
 }
 
 }  // namespace firn::target::npu

@@ -27,11 +27,13 @@ struct LinearShape {
   uint64_t rowBytes = 0;      ///< of a row of W as it is stored
   int64_t blockElements = 1;  ///< k is cut at multiples of it
   uint32_t codeBits = 0;      ///< of kGroups
+  bool hasMins = false;       ///< of kGroups: each group has a min beside its scale
   int64_t groups = 1;         ///< of k, of kGroups
   int64_t width = 1;          ///< layers whose results for the same columns are made together
   bool adds = false;          ///< the result is added to another matrix
   int64_t columnUnit = 16;    ///< results are cut at multiples of it
   bool casts = false;         ///< x is f32 and brought to f16 on SHAVE
+  bool norms = false;         ///< x is normed on the way
   bool needsWhole = false;    ///< k cannot be cut
 
   friend auto operator<=>(const LinearShape&, const LinearShape&) = default;
@@ -56,7 +58,11 @@ constexpr int64_t sliceColumns(int64_t rows) {
 /// Rows of x in a unit of work, and of W: those of the DPU's grid.
 inline constexpr int64_t kGridUnit = 16;
 
-/// The fastest candidate that fits. resource_exhausted, naming the smallest one's bytes and the tile's: none fits.
+/// Rows of x that are brought to f16 at once: their f32 form takes little of a tile.
+int64_t castRows(const machine::Machine& machine, int64_t rows, int64_t columns);
+
+/// The fastest candidate that fits; where none has room to load ahead, one that has not. resource_exhausted, naming the
+/// smallest one's bytes and the tile's: none fits.
 Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape);
 
 }  // namespace firn::target::npu

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "compiler/target/npu/machine_files.h"
 
 namespace firn::target::npu {
@@ -60,6 +62,34 @@ TEST(LinearTilingTest, OneRowIsMultipliedByCodes) {
   ASSERT_TRUE(tiling.isOk()) << tiling.status().message();
   EXPECT_TRUE(tiling->isNative);
   EXPECT_FALSE(tiling->byRows);
+}
+
+/// Heads whose size is no power of two, with and without a rope behind them, on small chips too. What is fused around a
+/// layer may be taken from it; a layer alone always fits.
+TEST(LinearTilingTest, HeadsOfAnySizeFit) {
+  for (const std::string_view name : firn::npu::machineNames()) {
+    for (const int64_t headDim : {20, 30, 64, 72, 80, 96, 100, 112, 120, 128, 144, 160, 192, 256}) {
+      for (const int64_t m : {1, 16, 64, 256, 1024}) {
+        LinearShape shape = shapeOf(m, 8 * headDim, 1024);
+        shape.columnUnit = std::lcm(int64_t{16}, headDim);
+        shape.needsWhole = shape.norms = shape.casts = true;
+        const auto tiling = chooseTiling(machineOf(name), shape);
+        ASSERT_TRUE(tiling.isOk()) << name << " " << headDim << " " << m << ": " << tiling.status().message();
+        EXPECT_TRUE(tiling->nChunk % shape.columnUnit == 0 || tiling->nChunk == shape.n);
+      }
+    }
+  }
+}
+
+TEST(LinearTilingTest, ALayerAloneFitsHoweverWide) {
+  for (const std::string_view name : firn::npu::machineNames()) {
+    for (const int64_t k : {896, 2048, 4096, 5120, 8192, 14'336, 28'672}) {
+      for (const int64_t m : {1, 16, 64, 256, 1024}) {
+        const auto tiling = chooseTiling(machineOf(name), shapeOf(m, k, k));
+        ASSERT_TRUE(tiling.isOk()) << name << " " << k << " " << m << ": " << tiling.status().message();
+      }
+    }
+  }
 }
 
 TEST(LinearTilingTest, WhatFitsNowhereIsNamedWithItsBytes) {

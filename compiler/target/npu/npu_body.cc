@@ -59,12 +59,12 @@ std::vector<Range> splitEvenly(int64_t count, int64_t parts, int64_t unit) {
 }
 
 std::vector<Piece> NpuBody::pieces(int64_t rows, int64_t columns, uint64_t elementBytes, bool wholeRows) {
-  constexpr uint64_t kShareOfTile = 8;  // of inputs, results, and the next piece at once
   constexpr int64_t kColumnUnit = 64;
-  const auto most = static_cast<int64_t>(std::max<uint64_t>(1, machine().cmxBytes / kShareOfTile / elementBytes));
+  const auto most = static_cast<int64_t>(std::max<uint64_t>(1, machine().cmxBytes / kPieceShare / elementBytes));
   const bool byRows = wholeRows || rows >= tiles();
-  const int64_t pieceColumns =
-      wholeRows ? columns : std::min(columns, std::max(kColumnUnit, most / kColumnUnit * kColumnUnit));
+  const int64_t beside = byRows ? 1 : rows;  // that lie one below the other in a piece
+  const int64_t fit = std::max(kColumnUnit, most / beside / kColumnUnit * kColumnUnit);
+  const int64_t pieceColumns = wholeRows ? columns : std::min(columns, fit);
   const int64_t pieceRows = byRows ? std::max<int64_t>(1, most / pieceColumns) : rows;
   std::vector<Piece> all;
   const std::vector<Range> shares = splitEvenly(byRows ? rows : columns, tiles(), byRows ? 1 : kColumnUnit);

@@ -28,6 +28,10 @@ struct Piece {
   Range columns;
 };
 
+/// A piece of work is at most one of so many parts of a tile's CMX: inputs, results, and the next piece are there at
+/// once.
+inline constexpr uint64_t kPieceShare = 8;
+
 /// The tools of one rule.
 class NpuBody {
  public:
@@ -53,8 +57,9 @@ class NpuBody {
   mlir::Attribute integer(int64_t value) { return body_.integer(value); }
   mlir::Attribute number(double value) { return body_.number(value); }
 
-  /// [m, n] cut so that all tiles have work and no piece has more than `bytes` at `elementBytes` each: by rows, and
-  /// where there are fewer rows than tiles by columns, unless `wholeRows`.
+  /// [m, n] cut so that all tiles have work and no piece takes more than a part of a tile, at `elementBytes` for all
+  /// that is kept of an element: by rows, and where there are fewer rows than tiles by columns, unless `wholeRows`. A
+  /// row or 64 columns are the least.
   std::vector<Piece> pieces(int64_t rows, int64_t columns, uint64_t elementBytes, bool wholeRows);
 
  private:

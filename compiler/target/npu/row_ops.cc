@@ -201,8 +201,29 @@ mlir::LogicalResult lowerMul(BodyLowering& body, mlir::Operation* op) {
   return lowerElementwise(body, op, "npu.mul");
 }
 
+namespace {
+
+/// Columns of logits that a tile looks at in one task.
+int64_t listColumns(const machine::Machine& machine, int64_t rows) {
+  return static_cast<int64_t>(machine.cmxBytes / kPieceShare / kSingle) / rows;
+}
+
+/// Rows whose lists are merged at once: as many as leave room for all of them on one tile.
+int64_t mergedRows(NpuBody& npu, int64_t vocab, int64_t count) {
+  constexpr int64_t kMost = 8;
+  constexpr uint64_t kBytes = 8;  // of a value and an id
+  const auto room = static_cast<int64_t>(npu.machine().cmxBytes / kPieceShare * 2 / kBytes);
+  for (int64_t rows = kMost; rows > 1; rows /= 2) {
+    const int64_t columns = std::max<int64_t>(1, listColumns(npu.machine(), rows));
+    const int64_t lists = vocab / columns + npu.tiles();
+    if (lists * rows * count <= room) return rows;
+  }
+  return 1;
+}
+
+}  // namespace
+
 mlir::LogicalResult lowerTopK(BodyLowering& body, mlir::Operation* op) {
-  constexpr int64_t kRowsAtOnce = 8;  // bounds the lists that are merged on one tile
   auto topK = llvm::cast<graph::TopKOp>(op);
   auto logits = input32(body, op, topK.getInput());
   if (mlir::failed(logits)) return mlir::failure();
@@ -211,11 +232,12 @@ mlir::LogicalResult lowerTopK(BodyLowering& body, mlir::Operation* op) {
   const Tensor ids = denseTensor(blob::Space::kSymbol, "top_ids", DType::kI32, shape);
   const int64_t count = shape[1];
   NpuBody npu(body);
-  for (int64_t row = 0; row < shape[0]; row += kRowsAtOnce) {
-    const Range rows = {row, std::min(kRowsAtOnce, shape[0] - row)};
-    const int64_t merging = row / kRowsAtOnce % npu.tiles();
+  const int64_t atOnce = mergedRows(npu, logits->dims[1], count);
+  for (int64_t row = 0; row < shape[0]; row += atOnce) {
+    const Range rows = {row, std::min(atOnce, shape[0] - row)};
+    const int64_t merging = row / atOnce % npu.tiles();
     std::vector<Piece> pieces;
-    const auto most = static_cast<int64_t>(npu.machine().cmxBytes / 8 / kSingle) / rows.count;
+    const int64_t most = listColumns(npu.machine(), rows.count);
     const std::vector<Range> shares = splitEvenly(logits->dims[1], npu.tiles(), 1);
     for (int64_t tile = 0; tile < npu.tiles(); ++tile) {
       const Range& share = shares[static_cast<size_t>(tile)];

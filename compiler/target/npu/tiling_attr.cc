@@ -13,6 +13,8 @@ constexpr llvm::StringLiteral kRows = "rows";
 constexpr llvm::StringLiteral kColumns = "columns";
 constexpr llvm::StringLiteral kPiece = "piece";
 constexpr llvm::StringLiteral kDepth = "depth";
+constexpr llvm::StringLiteral kTokens = "tokens";
+constexpr llvm::StringLiteral kSharesMask = "shares_mask";
 
 /// An integer of the dictionary; 0 where it is missing.
 int64_t numberOf(mlir::DictionaryAttr tiling, llvm::StringRef key) {
@@ -39,6 +41,15 @@ mlir::DictionaryAttr tilingAttr(mlir::MLIRContext* context, const LinearTiling& 
   return builder.getDictionaryAttr(values);
 }
 
+mlir::DictionaryAttr tilingAttr(mlir::MLIRContext* context, const AttentionTiling& tiling) {
+  mlir::Builder builder(context);
+  const llvm::SmallVector<mlir::NamedAttribute> values = {
+      builder.getNamedAttr(kTokens, builder.getI64IntegerAttr(tiling.tokens)),
+      builder.getNamedAttr(kRows, builder.getI64IntegerAttr(tiling.rows)),
+      builder.getNamedAttr(kSharesMask, builder.getBoolAttr(tiling.sharesMask))};
+  return builder.getDictionaryAttr(values);
+}
+
 mlir::FailureOr<LinearTiling> linearTilingOf(mlir::Operation* op) {
   auto attr = op->getAttrOfType<mlir::DictionaryAttr>(graph::kTilingAttr);
   LinearTiling tiling;
@@ -53,6 +64,16 @@ mlir::FailureOr<LinearTiling> linearTilingOf(mlir::Operation* op) {
   if (tiling.mBlock > 0 && tiling.nChunk > 0 && tiling.nPiece > 0 && tiling.kChunk > 0) return tiling;
   return op->emitOpError() << "npu.linear_c1: has no " << graph::kTilingAttr << ", or one without rows, columns, "
                            << "piece and depth above 0: run strategy before lower",
+         mlir::failure();
+}
+
+mlir::FailureOr<AttentionTiling> attentionTilingOf(mlir::Operation* op) {
+  auto attr = op->getAttrOfType<mlir::DictionaryAttr>(graph::kTilingAttr);
+  AttentionTiling tiling;
+  if (attr) tiling = {numberOf(attr, kTokens), numberOf(attr, kRows), flagOf(attr, kSharesMask)};
+  if (tiling.tokens > 0 && tiling.rows > 0) return tiling;
+  return op->emitOpError() << "npu.attention_c3: has no " << graph::kTilingAttr << ", or one without tokens and rows "
+                           << "above 0: run strategy before lower",
          mlir::failure();
 }
 
