@@ -150,15 +150,14 @@ class Compilation {
   Status writeBlob(CompileReport& report) {
     FIRN_RETURN_IF_ERROR(announce("blob", 0, 0));
     FIRN_ASSIGN_OR_RETURN(blob::Program program, blob_emit::emitProgram(*module_));
+    FIRN_RETURN_IF_ERROR(checkMemory(program));
     BlobReport& written = report.written.emplace();
     written.entries = program.entries.size();
     written.bodies = program.bodies.size();
     written.tasks = program.tasks.size();
     written.kvType = program.header.kvType;
     written.kvBytes = program.header.kvBytes;
-    for (const blob::EntryRecord& entry : program.entries) {
-      written.scratchBytes = std::max(written.scratchBytes, entry.scratchBytes);
-    }
+    written.scratchBytes = scratchOf(program);
     written.weightsBytes = program.header.weightsBytes;
     FIRN_ASSIGN_OR_RETURN(blob::Writer writer, blob::Writer::create(options_.outputPath, contents(std::move(program))));
     std::unordered_map<std::string_view, const import::TensorView*> tensors;
@@ -172,6 +171,30 @@ class Compilation {
     FIRN_RETURN_IF_ERROR(announce("blob", written.weightsBytes, written.weightsBytes));
     FIRN_RETURN_IF_ERROR(checkSources(spec_));
     return writer.finish();
+  }
+
+  /// What a run keeps in DDR fits that of the machine.
+  Status checkMemory(const blob::Program& program) const {
+    if (machine_.empty()) return Status::ok();
+    FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(machine_, "the machine file"));
+    uint64_t left = machine.ddrBytes;
+    for (const uint64_t bytes : {program.header.weightsBytes, program.header.kvBytes, scratchOf(program)}) {
+      if (bytes > left) {
+        return resourceExhausted(concat("a run takes ", program.header.weightsBytes, " bytes for weights, ",
+                                        program.header.kvBytes, " for the cache and ", scratchOf(program),
+                                        " of scratch; machine ", machine.name, " has ", machine.ddrBytes,
+                                        " bytes of DDR: choose a smaller model, shorter lengths or another machine"));
+      }
+      left -= bytes;
+    }
+    return Status::ok();
+  }
+
+  /// The most that an entry uses.
+  static uint64_t scratchOf(const blob::Program& program) {
+    uint64_t bytes = 0;
+    for (const blob::EntryRecord& entry : program.entries) bytes = std::max(bytes, entry.scratchBytes);
+    return bytes;
   }
 
   /// What the phases so far warned of.
@@ -208,16 +231,19 @@ class Compilation {
       return passes::createLowerPass({sizes_.lanes, sizes_.maxPromptTokens, sizes_.minResponseTokens,
                                       planes.attentionInputs, planes.head, planes.others, options_.kvType});
     }
-    if (phase == "schedule") return passes::createSchedulePass();
-    if (phase == "barriers") return passes::createNpuBarriersPass();
-    if (phase == "check") return passes::createNpuCheckPass();
+    if (phase == "schedule") return passes::createSchedulePass(options_.cancel);
+    if (phase == "barriers") return passes::createNpuBarriersPass(options_.cancel);
+    if (phase == "check") return passes::createNpuCheckPass(options_.cancel);
     if (phase == "emit") return passes::createNpuEmitPass();
     return nullptr;
   }
 
+  bool isCancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  static Status cancelledCompile() { return cancelled("the compile was stopped"); }
+
   /// Says where the compile is; cancelled when it was told to stop.
   Status announce(std::string_view phase, uint64_t done, uint64_t total) {
-    if (options_.cancel != nullptr && options_.cancel->load()) return cancelled("the compile was stopped");
+    if (isCancelled()) return cancelledCompile();
     if (options_.progress) options_.progress(phase, done, total);
     return Status::ok();
   }
@@ -232,6 +258,7 @@ class Compilation {
       return mlir::success();
     });
     if (mlir::failed(work())) {
+      if (isCancelled()) return cancelledCompile();
       // What a phase before moved elsewhere may be why this one cannot go on.
       if (!message.empty()) {
         for (const std::string& warning : warnings_) message += concat(" (", warning, ")");
@@ -279,9 +306,6 @@ class Compilation {
   mlir::OwningOpRef<mlir::ModuleOp> module_;
 };
 
-/// The machine that programs for the npu are made for, unless another is named.
-constexpr std::string_view kDefaultMachine = "lnl";
-
 bool needsMachine(const CompileOptions& options, const std::vector<PlaceRange>& places) {
   const auto needs = [](const std::string& name) {
     const target::Target* target = target::findTarget(name);
@@ -294,7 +318,7 @@ bool needsMachine(const CompileOptions& options, const std::vector<PlaceRange>& 
 /// The text of the machine file, verified; empty where nothing is on the npu.
 Result<std::string> machineOf(const CompileOptions& options, const std::vector<PlaceRange>& places) {
   if (!needsMachine(options, places)) return std::string();
-  const std::string_view name = options.machine.empty() ? kDefaultMachine : std::string_view(options.machine);
+  const std::string_view name = options.machine.empty() ? npu::kDefaultMachine : std::string_view(options.machine);
   FIRN_ASSIGN_OR_RETURN(std::string text, npu::machineText(name));
   FIRN_RETURN_IF_ERROR(machine::parseMachine(text, name).status());
   return text;

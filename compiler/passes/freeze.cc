@@ -167,6 +167,10 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
       getOperation().emitError("graph.freeze_c1: expected exactly one graph.func, named @model, that is stateless");
       return signalPassFailure();
     }
+    if (!hiddenBehindLogits(model)) {
+      model.emitOpError("graph.freeze_c3: result 0 is not made by a norm and a graph.head from one matrix");
+      return signalPassFailure();
+    }
     // A tensor of 2^31 rows has no i32 row number.
     if (kvRows_ < 1 || kvRows_ > INT32_MAX || !isLadder(chunks_, kvRows_) || !isLadder(contexts_, kvRows_) ||
         !isLadder(headRows_, INT32_MAX) || !isBatchLadder() || topTokens_ < 0 || topTokens_ > vocabularyOf(model) ||
@@ -179,10 +183,6 @@ class FreezePass : public mlir::PassWrapper<FreezePass, mlir::OperationPass<mlir
                                  << ", expected ascending ladders from 1 up to the kv rows, a context for each chunk, "
                                     "and top from 0 to the "
                                  << vocabularyOf(model) << " tokens of the vocabulary";
-      return signalPassFailure();
-    }
-    if (!hiddenBehindLogits(model)) {
-      model.emitOpError("graph.freeze_c3: result 0 is not made by a norm and a graph.head from one matrix");
       return signalPassFailure();
     }
     makeEntries(model);

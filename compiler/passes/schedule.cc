@@ -61,7 +61,8 @@ struct Lifetime {
 
 class Scheduler {
  public:
-  Scheduler(task::ProgramOp program, const target::Target& target) : program_(program), target_(target) {}
+  Scheduler(task::ProgramOp program, const target::Target& target, const std::atomic<bool>* cancel)
+      : program_(program), target_(target), cancel_(cancel) {}
 
   /// `weightsBytes` of the weight section are taken by other programs; gives them and those of this one.
   /// Nullopt after a diagnostic.
@@ -124,6 +125,7 @@ class Scheduler {
     auto machine = machineOf(program_, task::kMachineAttr, "task.schedule_c2");
     if (mlir::failed(machine)) return mlir::failure();
     for (auto body : program_.getBody().getOps<task::BodyOp>()) {
+      if (cancel_ != nullptr && cancel_->load()) return mlir::failure();
       GroupPlan& plan = groups_[body.getGroup()->str()];
       uint64_t end = plan.sharedEnd;
       if (mlir::failed(scheduleNpuBody(body, *machine, plan.sharedEnd, end))) return mlir::failure();
@@ -203,6 +205,7 @@ class Scheduler {
   task::ProgramOp program_;
   mlir::SymbolTableCollection tables_;
   const target::Target& target_;
+  const std::atomic<bool>* cancel_;
   Addresses addresses_;  ///< of streams and group buffers
   std::map<std::string, GroupPlan> groups_;
   std::map<std::pair<std::string, int64_t>, uint64_t> predicted_;  ///< by body and context
@@ -211,6 +214,8 @@ class Scheduler {
 class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<mlir::ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SchedulePass)
+
+  explicit SchedulePass(const std::atomic<bool>* cancel) : cancel_(cancel) {}
 
   llvm::StringRef getArgument() const final { return "task-schedule"; }
   llvm::StringRef getDescription() const final { return "Addresses, sizes and predicted times"; }
@@ -223,16 +228,22 @@ class SchedulePass : public mlir::PassWrapper<SchedulePass, mlir::OperationPass<
     }
     uint64_t weightsBytes = 0;
     for (task::ProgramOp program : programs) {
-      std::optional<uint64_t> end = Scheduler(program, *target::findTarget(program.getTarget())).run(weightsBytes);
+      std::optional<uint64_t> end =
+          Scheduler(program, *target::findTarget(program.getTarget()), cancel_).run(weightsBytes);
       if (!end) return signalPassFailure();
       weightsBytes = *end;
     }
   }
+
+ private:
+  const std::atomic<bool>* cancel_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createSchedulePass() { return std::make_unique<SchedulePass>(); }
+std::unique_ptr<mlir::Pass> createSchedulePass(const std::atomic<bool>* cancel) {
+  return std::make_unique<SchedulePass>(cancel);
+}
 
 void registerTaskPasses() {
   mlir::registerPass([] { return createLowerPass({}); });

@@ -2,6 +2,7 @@
 // Not here: the phases before (passes.h), bytes (compiler/blob_emit).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,8 +32,9 @@ std::unique_ptr<mlir::Pass> createLowerPass(const LowerOptions& options);
 
 /// Every buffer and stream gets an address and every operand its offset; entries get their scratch size and predicted
 /// time, the program its memory. Where the target needs a machine, bodies become a segment for each of its queues,
-/// names and times are left to npu/passes.h. Errors: task.schedule_c1 (no task.program), _c2 (no machine).
-std::unique_ptr<mlir::Pass> createSchedulePass();
+/// names and times are left to npu/passes.h. `cancel`: set by another thread, it
+/// ends the pass between two bodies, without a message. Errors: task.schedule_c1 (no task.program), _c2 (no machine).
+std::unique_ptr<mlir::Pass> createSchedulePass(const std::atomic<bool>* cancel = nullptr);
 
 /// Makes them known to firn-opt as --task-lower and --task-schedule.
 void registerTaskPasses();

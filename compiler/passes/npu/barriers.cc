@@ -13,6 +13,8 @@ class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BarriersPass)
 
+  explicit BarriersPass(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+
   llvm::StringRef getArgument() const final { return "npu-barriers"; }
   llvm::StringRef getDescription() const final { return "Who waits for whom, and how long bodies take"; }
 
@@ -21,6 +23,7 @@ class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<
       auto machine = machineOf(program, task::kMachineAttr, "npu.barriers_c1");
       if (mlir::failed(machine)) return signalPassFailure();
       for (auto body : program.getBody().getOps<task::BodyOp>()) {
+        if (cancel_ != nullptr && cancel_->load()) return signalPassFailure();
         if (mlir::failed(synchronize(body, *machine))) return signalPassFailure();
       }
       timeEntries(program);
@@ -58,10 +61,14 @@ class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<
       entry.setPicoseconds(picoseconds);
     }
   }
+
+  const std::atomic<bool>* cancel_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createNpuBarriersPass() { return std::make_unique<BarriersPass>(); }
+std::unique_ptr<mlir::Pass> createNpuBarriersPass(const std::atomic<bool>* cancel) {
+  return std::make_unique<BarriersPass>(cancel);
+}
 
 }  // namespace firn::passes

@@ -14,6 +14,8 @@ class CheckPass : public mlir::PassWrapper<CheckPass, mlir::OperationPass<mlir::
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckPass)
 
+  explicit CheckPass(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+
   llvm::StringRef getArgument() const final { return "npu-check"; }
   llvm::StringRef getDescription() const final { return "Proof that bodies give what their tasks give one by one"; }
 
@@ -22,6 +24,7 @@ class CheckPass : public mlir::PassWrapper<CheckPass, mlir::OperationPass<mlir::
       auto machine = machineOf(program, task::kMachineAttr, "npu.check_c1");
       if (mlir::failed(machine)) return signalPassFailure();
       for (auto body : program.getBody().getOps<task::BodyOp>()) {
+        if (cancel_ != nullptr && cancel_->load()) return signalPassFailure();
         if (mlir::failed(check(body, *machine, scratchBytesOf(program)))) return signalPassFailure();
       }
     }
@@ -42,10 +45,14 @@ class CheckPass : public mlir::PassWrapper<CheckPass, mlir::OperationPass<mlir::
     if (!checked.isOk()) return body.emitOpError() << "npu.check_c2: " << checked.message();
     return mlir::success();
   }
+
+  const std::atomic<bool>* cancel_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> createNpuCheckPass() { return std::make_unique<CheckPass>(); }
+std::unique_ptr<mlir::Pass> createNpuCheckPass(const std::atomic<bool>* cancel) {
+  return std::make_unique<CheckPass>(cancel);
+}
 
 }  // namespace firn::passes

@@ -3,6 +3,7 @@
 // targets they leave as it is. Not here: schedule of such a program (schedule_body.h), rules (compiler/target/npu).
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 namespace mlir {
@@ -26,12 +27,13 @@ std::unique_ptr<mlir::Pass> createNpuFusePass();
 std::unique_ptr<mlir::Pass> createNpuStrategyPass();
 
 /// Tasks of scheduled bodies get their waits and signals; bodies and entries the time that they take. Errors:
-/// npu.barriers_c1 (no machine), _c2 (more barriers than it has).
-std::unique_ptr<mlir::Pass> createNpuBarriersPass();
+/// npu.barriers_c1 (no machine), _c2 (more barriers than it has). `cancel`: set by another thread, it ends the pass
+/// between two bodies, without a message.
+std::unique_ptr<mlir::Pass> createNpuBarriersPass(const std::atomic<bool>* cancel = nullptr);
 
 /// Proves of every body that it gives what its tasks give one by one (compiler/target/npu/program_check.h); changes
-/// nothing. Errors: npu.check_c1 (no machine), _c2 (what is wrong, with the tasks).
-std::unique_ptr<mlir::Pass> createNpuCheckPass();
+/// nothing. Errors: npu.check_c1 (no machine), _c2 (what is wrong, with the tasks). `cancel` as above.
+std::unique_ptr<mlir::Pass> createNpuCheckPass(const std::atomic<bool>* cancel = nullptr);
 
 /// Names of memory in operands become addresses; the order that `lower` wrote is forgotten.
 std::unique_ptr<mlir::Pass> createNpuEmitPass();

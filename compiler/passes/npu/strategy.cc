@@ -51,7 +51,9 @@ class Strategist {
       if (mlir::failed(shape)) return mlir::failure();
       const Result<LinearTiling>& tiling = found(linear_, *shape);
       if (tiling) return setTiling(leader, *tiling);
-      if (!takeApart(group)) return refuse(leader, tiling.status());
+      if (takeApart(group)) continue;
+      const Result<LinearTiling> lean = target::npu::chooseTiling(machine_, *shape, target::npu::Room::kLean);
+      return lean ? setTiling(leader, *lean) : refuse(leader, lean.status());
     }
   }
 

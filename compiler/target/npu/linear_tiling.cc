@@ -211,22 +211,20 @@ int64_t castRows(const machine::Machine& machine, int64_t rows, int64_t columns)
   return std::min({rows, kGridUnit, std::max<int64_t>(1, most)});
 }
 
-Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape) {
+Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape, Room room) {
   constexpr std::array<int64_t, 13> kChunks = {16, 32, 48, 64, 96, 128, 192, 256, 352, 384, 512, 704, 1024};
   constexpr std::array<int64_t, 4> kPieces = {1, 2, 4, 8};
+  const bool lean = room == Room::kLean;
   Search search(machine, shape);
-  search.run(kChunks, kPieces, false);
+  search.run(kChunks, kPieces, lean);
   if (search.best()) return *search.best();
-  // Heads of odd sizes, and small chips: whatever multiple of a head, in pieces as small as the grid, nothing ahead.
+  // Heads of odd sizes, and small chips: whatever multiple of a head, in pieces as small as the grid.
   const std::array<int64_t, 4> heads = {shape.columnUnit, 2 * shape.columnUnit, 4 * shape.columnUnit,
                                         8 * shape.columnUnit};
   std::vector<int64_t> pieces;
   for (int64_t count = 1; count <= ceilDiv(heads.back(), kGridUnit); ++count) pieces.push_back(count);
-  for (const bool lean : {false, true}) {
-    search.run(kChunks, kPieces, lean);
-    search.run(heads, pieces, lean);
-    if (search.best()) return *search.best();
-  }
+  search.run(heads, pieces, lean);
+  if (search.best()) return *search.best();
   return resourceExhausted(concat("a linear layer [", shape.n, ", ", shape.k, "] for ", shape.m,
                                   " rows needs at least ", search.leastBytes(), " bytes of CMX, a tile of ",
                                   machine.name, " has ", machine.cmxBytes));

@@ -61,8 +61,10 @@ inline constexpr int64_t kGridUnit = 16;
 /// Rows of x that are brought to f16 at once: their f32 form takes little of a tile.
 int64_t castRows(const machine::Machine& machine, int64_t rows, int64_t columns);
 
-/// The fastest candidate that fits; where none has room to load ahead, one that has not. resource_exhausted, naming the
-/// smallest one's bytes and the tile's: none fits.
-Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape);
+/// Whether there is room to load what comes next.
+enum class Room : uint8_t { kAhead, kLean };
+
+/// The fastest candidate that fits. resource_exhausted, naming the smallest one's bytes and the tile's: none fits.
+Result<LinearTiling> chooseTiling(const machine::Machine& machine, const LinearShape& shape, Room room = Room::kAhead);
 
 }  // namespace firn::target::npu
