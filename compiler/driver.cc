@@ -8,6 +8,7 @@
 #include "base/joined.h"
 #include "blob/kv_part.h"
 #include "blob/machine/machine.h"
+#include "blob/machine_memory.h"
 #include "blob/names.h"
 #include "blob/writer.h"
 #include "compiler/blob_emit/emit.h"
@@ -177,17 +178,9 @@ class Compilation {
   Status checkMemory(const blob::Program& program) const {
     if (machine_.empty()) return Status::ok();
     FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(machine_, "the machine file"));
-    uint64_t left = machine.ddrBytes;
-    for (const uint64_t bytes : {program.header.weightsBytes, program.header.kvBytes, scratchOf(program)}) {
-      if (bytes > left) {
-        return resourceExhausted(concat("a run takes ", program.header.weightsBytes, " bytes for weights, ",
-                                        program.header.kvBytes, " for the cache and ", scratchOf(program),
-                                        " of scratch; machine ", machine.name, " has ", machine.ddrBytes,
-                                        " bytes of DDR: choose a smaller model, shorter lengths or another machine"));
-      }
-      left -= bytes;
-    }
-    return Status::ok();
+    blob::ProgramHeader header = program.header;
+    header.scratchBytes = scratchOf(program);
+    return blob::checkMachineMemory(header, machine);
   }
 
   /// The most that an entry uses.

@@ -7,8 +7,8 @@
 #include "base/concat.h"
 #include "base/quote.h"
 #include "blob/machine/machine.h"
+#include "blob/machine_memory.h"
 #include "blob/names.h"
-#include "engine/machine_memory.h"
 
 namespace firn::engine {
 
@@ -50,7 +50,7 @@ Status Devices::load(const std::string& name, blob::Target target, const Devices
   if (info.target != blob::Target::kCpu && info.maxThreads == 1) threads = std::min(threads, 1U);
   if (info.target == blob::Target::kNpu) {
     FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(blob_->machine(), blob_->path()));
-    FIRN_RETURN_IF_ERROR(checkMachineMemory(*blob_, machine).withPlace(printablePath(blob_->path())));
+    FIRN_RETURN_IF_ERROR(blob::checkMachineMemory(blob_->header(), machine).withPlace(printablePath(blob_->path())));
   }
   FIRN_ASSIGN_OR_RETURN(loaded.program, loaded.device->load(*blob_, {.threads = threads}));
   loaded_.push_back(std::move(loaded));

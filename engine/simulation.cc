@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/concat.h"
+#include "blob/machine_memory.h"
 #include "blob/names.h"
 #include "blob/npu_task_cost.h"
 #include "blob/npu_task_rules.h"
-#include "engine/machine_memory.h"
 
 namespace firn::engine {
 namespace {
@@ -82,7 +82,7 @@ Result<Simulator> Simulator::create(const blob::Blob& blob) {
 
 Status Simulator::readModel() {
   const blob::ProgramHeader& header = blob_->header();
-  FIRN_RETURN_IF_ERROR(checkMachineMemory(*blob_, machine_));
+  FIRN_RETURN_IF_ERROR(blob::checkMachineMemory(blob_->header(), machine_));
   const std::optional<uint64_t> macs = linearMacsOf(blob_->card());
   if (!macs) {
     return unsupported(

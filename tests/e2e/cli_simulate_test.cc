@@ -149,11 +149,14 @@ TEST_F(CliSimulateTest, BlobsAreSimulatedWithinTheirLimits) {
 TEST_F(CliSimulateTest, AModelThatIsTooLargeForTheMachineIsRefused) {
   const std::string machine = machineFile([](ordered_json& m) { m["ddr"]["bytes"] = 64 << 20; });
   const std::string blob = folder.file("model.firn");
-  const ProgramResult compiled =
-      folder.run("firn", {"compile", kModel, "-o", blob, "--device", "npu", "--machine", machine, "--weights", "none",
-                          "--max-prompt-len", "180000", "--prefill-chunks", "16", "--contexts", "180000", "--quiet"});
-  ASSERT_EQ(compiled.exitCode, 0) << compiled.err;
-  expectRefused(folder.run("firn", {"simulate", blob}), 1, {"69 MB for a cache", "67 MB", "ddr.bytes"});
+  std::vector<std::string> compile = {"compile",          kModel,  "-o",         blob,     "--device",         "npu",
+                                      "--machine",        machine, "--weights",  "none",   "--max-prompt-len", "180000",
+                                      "--prefill-chunks", "16",    "--contexts", "180000", "--quiet"};
+  expectRefused(folder.run("firn", compile), 1, {"69 MB for a cache", "67 MB", "ddr.bytes"});
+  EXPECT_FALSE(std::filesystem::exists(blob));
+  const ProgramResult simulated180k = simulated({"--machine", machine, "--prompt", "180000"});
+  EXPECT_EQ(simulated180k.exitCode, 1);
+  EXPECT_THAT(simulated180k.err, AllOf(HasSubstr("67 MB"), HasSubstr("ddr.bytes")));
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/status.h"
+#include "blob/layout.h"
 #include "blob/machine/machine.h"
-#include "blob/reader.h"
 
-namespace firn::engine {
+namespace firn::blob {
 
 /// resource_exhausted, with all sizes: weights, the cache of one session and scratch are more than ddr.bytes.
-Status checkMachineMemory(const blob::Blob& blob, const machine::Machine& machine);
+Status checkMachineMemory(const ProgramHeader& header, const machine::Machine& machine);
 
-}  // namespace firn::engine
+}  // namespace firn::blob

@@ -1,18 +1,17 @@
-#include "engine/machine_memory.h"
+#include "blob/machine_memory.h"
 
 #include <string>
 
 #include "base/concat.h"
 
-namespace firn::engine {
+namespace firn::blob {
 namespace {
 
 std::string megabytes(uint64_t bytes) { return concat(bytes / 1'000'000, " MB"); }
 
 }  // namespace
 
-Status checkMachineMemory(const blob::Blob& blob, const machine::Machine& machine) {
-  const blob::ProgramHeader& header = blob.header();
+Status checkMachineMemory(const ProgramHeader& header, const machine::Machine& machine) {
   uint64_t left = machine.ddrBytes;
   const auto fits = [&](uint64_t bytes) {
     const bool isRoom = bytes <= left;
@@ -27,4 +26,4 @@ Status checkMachineMemory(const blob::Blob& blob, const machine::Machine& machin
              " (ddr.bytes); take a smaller model, a shorter context, or a machine with more memory"));
 }
 
-}  // namespace firn::engine
+}  // namespace firn::blob
