@@ -165,6 +165,7 @@ class EventLoop {
     const uint64_t engineRate = engineBytesPerMicrosecond(machine_) << kFractionBits;
     const uint64_t ddrRate = uint64_t{machine_.ddrMegabytesPerSecond} << kFractionBits;
     const uint64_t share = sharers_ == 0 ? engineRate : std::min(engineRate, ddrRate / sharers_);
+    noteRate(uint64_t{sharers_} * std::min(share, engineRate) >> kFractionBits);
     for (uint32_t i = 0; i < machine_.dmaEngines; ++i) {
       Queue& queue = queues_[i];
       const uint64_t rate = queue.isShared ? share : engineRate;
@@ -175,6 +176,13 @@ class EventLoop {
       const Wide needs = (queue.left + rate - 1) / rate;
       queue.changes = needs > kMostPicoseconds ? kMostPicoseconds + 1 : now_ + static_cast<uint64_t>(needs);
     }
+  }
+
+  void noteRate(uint64_t megabytesPerSecond) {
+    std::vector<DdrRate>& rates = timeline_.ddrRates;
+    if (!rates.empty() && rates.back().time == now_) rates.pop_back();  // it never held
+    const uint64_t before = rates.empty() ? 0 : rates.back().megabytesPerSecond;
+    if (before != megabytesPerSecond) rates.push_back({now_, megabytesPerSecond});
   }
 
   Status deadlock() const {

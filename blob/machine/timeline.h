@@ -44,6 +44,12 @@ struct QueueTime {
   uint64_t ddrBytes = 0;
 };
 
+/// What the DMA engines together move from and to DDR, from `time` on, MB/s (10^6 bytes).
+struct DdrRate {
+  uint64_t time = 0;
+  uint64_t megabytesPerSecond = 0;
+};
+
 struct Timeline {
   std::vector<Interval> tasks;  ///< one for each task given
   /// Tasks by begin; of those that begin together by queue, except that one that waited for a task of no length comes
@@ -52,6 +58,7 @@ struct Timeline {
   uint64_t picoseconds = 0;  ///< until the last task has ended
   uint64_t ddrBytes = 0;
   std::vector<QueueTime> queues;  ///< queueCount
+  std::vector<DdrRate> ddrRates;  ///< each time it changes
 };
 
 /// Runs the tasks from counters of 0, in time that grows with the tasks (100,000 on six tiles take 7 ms). Errors:

@@ -28,7 +28,10 @@ class TimelineTest : public testing::Test {
     auto timeline = runTimeline(machine, tasks);
     EXPECT_TRUE(timeline.isOk()) << timeline.status().message();
     if (timeline.isOk()) return *std::move(timeline);
-    return {.tasks = std::vector<Interval>(tasks.size()), .order = {}, .queues = std::vector<QueueTime>(6)};
+    Timeline none;
+    none.tasks.resize(tasks.size());
+    none.queues.resize(6);
+    return none;
   }
   std::string refusal() const { return runTimeline(machine, tasks).status().toString(); }
 
@@ -64,6 +67,20 @@ TEST_F(TimelineTest, AQueueRunsInOrderAndQueuesRunSideBySide) {
   EXPECT_EQ(timeline.queues[2].busy, 150);
   EXPECT_EQ(timeline.queues[4].idle, 120);
   EXPECT_EQ(timeline.queues[5].idle, 150);
+}
+
+/// 6400 bytes take an engine alone 100 ns; beside another one it moves 40 bytes per ns.
+TEST_F(TimelineTest, RatesOfDdrAreThoseOfEachMoment) {
+  add(0, {.fixedPicoseconds = 10'000, .ddrBytes = 6400});
+  add(1, {.fixedPicoseconds = 60'000, .ddrBytes = 2000});
+  const Timeline timeline = run();
+  ASSERT_EQ(timeline.ddrRates.size(), 4);
+  const uint64_t times[] = {10'000, 60'000, 110'000, timeline.picoseconds};
+  const uint64_t rates[] = {64'000, 80'000, 64'000, 0};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(timeline.ddrRates[i].time, times[i]);
+    EXPECT_EQ(timeline.ddrRates[i].megabytesPerSecond, rates[i]);
+  }
 }
 
 TEST_F(TimelineTest, BarriersCount) {

@@ -43,6 +43,9 @@ TEST_F(CliTimelineTest, ATraceOfTheNpuHasATrackForEachQueue) {
   for (const json& event : events) {
     if (event["ph"] == "M" && event["name"] == "thread_name") tracks[event["tid"]] = event["args"]["name"];
     if (event["ph"] == "C") ++counters[event["name"]];
+    if (event["ph"] == "C" && event["name"] == "DDR") {
+      EXPECT_LE(event["args"]["GB/s"].get<double>(), 68) << "what lnl has";
+    }
     if (event["ph"] != "X") continue;
     double& end = ends[event["tid"]];
     EXPECT_GE(event["ts"].get<double>(), end - 1e-6) << event;  // one at a time

@@ -24,22 +24,6 @@ std::vector<CounterStep> summed(std::map<uint64_t, double> changes) {
 
 }  // namespace
 
-std::vector<CounterStep> ddrRateOf(const blob::Blob& blob, const machine::Machine& machine,
-                                   const runtime::BodyTimeline& body) {
-  std::map<uint64_t, double> changes;
-  for (uint32_t i = 0; i < body.timeline.tasks.size(); ++i) {
-    const blob::TaskRecord& task = blob.tasks()[body.firstTask + i];
-    const auto op = static_cast<blob::TaskOp>(task.op);
-    const machine::Work work = blob::npuTaskWork(machine, op, blob.operandsOf(task), blob.attrsOf(task));
-    const machine::Interval& interval = body.timeline.tasks[i];
-    if (work.ddrBytes == 0 || interval.begin == interval.end) continue;
-    const double rate = 1e3 * static_cast<double>(work.ddrBytes) / static_cast<double>(interval.end - interval.begin);
-    changes[interval.begin] += rate;
-    changes[interval.end] -= rate;
-  }
-  return summed(std::move(changes));
-}
-
 std::vector<CounterStep> cmxFillOf(std::span<const runtime::CmxUse> uses, uint32_t tile) {
   constexpr double kKibibyte = 1024;
   std::map<uint64_t, double> changes;
@@ -70,7 +54,6 @@ Result<const NpuTrace::Body*> NpuTrace::bodyOf(uint32_t body) {
   Result<runtime::BodyTimeline> timeline = runtime::bodyTimelineOf(*blob_, machine_, body);
   if (!timeline) return timeline.status().withPlace(blob_->path());
   result.timeline = *std::move(timeline);
-  result.ddrRate = ddrRateOf(*blob_, machine_, result.timeline);
   const std::vector<runtime::CmxUse> uses = runtime::cmxUsesOf(*blob_, result.timeline);
   for (uint32_t tile = 0; tile < machine_.tiles; ++tile) result.cmxFill.push_back(cmxFillOf(uses, tile));
   return &result;
@@ -114,8 +97,9 @@ Status NpuTrace::addTasks(const Body& body, uint32_t layer, uint64_t start) {
 }
 
 Status NpuTrace::addCounters(const Body& body, uint64_t start) {
-  for (const CounterStep& step : body.ddrRate) {
-    FIRN_RETURN_IF_ERROR(trace_->count(kGroup, "DDR", "GB/s", start + step.time, step.value));
+  for (const machine::DdrRate& rate : body.timeline.timeline.ddrRates) {
+    const double value = static_cast<double>(rate.megabytesPerSecond) * 1e-3;
+    FIRN_RETURN_IF_ERROR(trace_->count(kGroup, "DDR", "GB/s", start + rate.time, value));
   }
   for (uint32_t tile = 0; tile < body.cmxFill.size(); ++tile) {
     for (const CounterStep& step : body.cmxFill[tile]) {

@@ -20,9 +20,6 @@ struct CounterStep {
   double value = 0;
 };
 
-/// GB/s of all transfers that touch DDR: each task's bytes spread evenly over its time.
-std::vector<CounterStep> ddrRateOf(const blob::Blob& blob, const machine::Machine& machine,
-                                   const runtime::BodyTimeline& body);
 /// KiB in use of tile `tile`.
 std::vector<CounterStep> cmxFillOf(std::span<const runtime::CmxUse> uses, uint32_t tile);
 
@@ -39,7 +36,6 @@ class NpuTrace {
   /// What is known of a body.
   struct Body {
     runtime::BodyTimeline timeline;
-    std::vector<CounterStep> ddrRate;
     std::vector<std::vector<CounterStep>> cmxFill;  ///< by tile
   };
   NpuTrace(const blob::Blob& blob, TraceFile& trace) : blob_(&blob), trace_(&trace) {}
