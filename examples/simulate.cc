@@ -26,7 +26,8 @@ Status run(const char* blobPath) {
   options.deviceOptions.simulated = &time;
   FIRN_ASSIGN_OR_RETURN(const auto model, engine::Model::open(blobPath, options));
   FIRN_ASSIGN_OR_RETURN(const auto session, engine::Session::create(model));
-  FIRN_ASSIGN_OR_RETURN(auto logits, session->prompt(std::vector<int32_t>(kPrompt, 1)));
+  FIRN_ASSIGN_OR_RETURN(const auto prompted, session->prompt(std::vector<int32_t>(kPrompt, 1)));
+  std::span<const float> logits = prompted.logits;
   for (uint32_t step = 0; step < kSteps; ++step) {
     FIRN_ASSIGN_OR_RETURN(logits, session->decode(examples::likeliest(logits)));
   }
