@@ -121,6 +121,7 @@ Result<std::unique_ptr<engine::Session>> openReference(const ModelChoice& model)
   choice.compile.prefillDevice.clear();
   choice.compile.decodeDevice.clear();
   choice.compile.place.clear();
+  choice.compile.machine.clear();
   choice.compile.kvType.clear();  // f32: the oracle rounds nothing
   choice.compile.threads = 1;
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(choice));

@@ -19,7 +19,7 @@
 #include "tools/file_kind.h"
 #include "tools/mapping_fault.h"
 #include "tools/name_options.h"
-#include "tools/npu_kv_type.h"
+#include "tools/npu_options.h"
 #include "tools/number_option.h"
 #include "tools/output_file.h"
 #include "tools/placement_report.h"
@@ -145,14 +145,12 @@ firn::Status compileWithProgress(Request& request, CompileReport& report) {
     FIRN_RETURN_IF_ERROR(firn::tools::checkOutput(options.outputPath, "-o", {options.modelPath, options.machine}));
   }
   FIRN_RETURN_IF_ERROR(firn::tools::checkIsNoBlob(options.modelPath));
-  FIRN_RETURN_IF_ERROR(firn::tools::checkMachineIsUsed(
-      options.machine, {options.target, options.prefillTarget, options.decodeTarget}, options.places));
   const std::string kvType(options.kvType ? firn::dtypeInfo(*options.kvType)->name : "");
-  FIRN_RETURN_IF_ERROR(firn::tools::checkNpuKvType({.device = options.target,
-                                                    .prefillDevice = options.prefillTarget,
-                                                    .decodeDevice = options.decodeTarget,
-                                                    .place = options.places},
-                                                   kvType));
+  FIRN_RETURN_IF_ERROR(firn::tools::checkNpuOptions({.device = options.target,
+                                                     .prefillDevice = options.prefillTarget,
+                                                     .decodeDevice = options.decodeTarget,
+                                                     .place = options.places},
+                                                    {.machine = options.machine, .kvType = kvType}));
   options.cancel = &firn::tools::interrupted();
   if (request.print) options.printTo = &std::cout;
   options.progress = [&](std::string_view phase, uint64_t done, uint64_t total) { bar.update(phase, done, total); };

@@ -17,7 +17,7 @@
 #include "tools/counted.h"
 #include "tools/file_kind.h"
 #include "tools/name_options.h"
-#include "tools/npu_kv_type.h"
+#include "tools/npu_options.h"
 #include "tools/number_option.h"
 
 namespace firn::tools {
@@ -131,13 +131,11 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
     return open;
   }
   const CompileChoice& compile = choice.compile;
-  FIRN_RETURN_IF_ERROR(checkMachineIsUsed(
-      compile.machine, {compile.device, compile.prefillDevice, compile.decodeDevice}, compile.place));
-  FIRN_RETURN_IF_ERROR(checkNpuKvType({.device = compile.device,
-                                       .prefillDevice = compile.prefillDevice,
-                                       .decodeDevice = compile.decodeDevice,
-                                       .place = compile.place},
-                                      compile.kvType));
+  FIRN_RETURN_IF_ERROR(checkNpuOptions({.device = compile.device,
+                                        .prefillDevice = compile.prefillDevice,
+                                        .decodeDevice = compile.decodeDevice,
+                                        .place = compile.place},
+                                       {.machine = compile.machine, .kvType = compile.kvType}));
   noteThreads(compile.threads);
   const auto beforeCompile = [&]() -> Status {
     const PlannedLimits limits = plannedLimits(choice.compile);

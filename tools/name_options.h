@@ -1,10 +1,7 @@
 // Options whose values are names of a fixed list; firn and firn-compile take the same ones.
 #pragma once
 
-#include <algorithm>
-#include <initializer_list>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -36,23 +33,6 @@ inline constexpr const char* kPlaceHelp =
 inline std::string machineHelp() {
   return "Machine that device npu is: one of " + joined(npu::machineNames(), ", ") +
          ", or a machine file (default: " + npu::kDefaultMachine + ")";
-}
-
-/// invalid_argument: a machine is named, and none of the `devices`, nor an entry of --place, is the npu, so nothing
-/// would look at it.
-inline Status checkMachineIsUsed(const std::string& machine, std::initializer_list<std::string_view> devices,
-                                 std::string_view places) {
-  const std::string_view npu = blob::targetName(blob::Target::kNpu);
-  bool isUsed = machine.empty() || std::ranges::find(devices, npu) != devices.end();
-  for (size_t at = 0; at < places.size() && !isUsed;) {
-    const size_t end = std::min(places.find(',', at), places.size());
-    isUsed = places.substr(at, end - at).ends_with("=" + std::string(npu));
-    at = end + 1;
-  }
-  if (isUsed) return Status::ok();
-  return invalidArgument("--machine is " + firn::quoted(machine) +
-                         ", but no part of the model is for device npu, which alone has a machine; leave it out, or "
-                         "give --device npu, --prefill-device npu, --decode-device npu or a --place with =npu");
 }
 
 inline CLI::Validator deviceCheck() { return nameCheck(blob::targetFromName, blob::targetNames()); }

@@ -96,6 +96,24 @@ TEST_F(CliKvTypeTest, AnNpuKeepsF16AndOtherTypesAreRefusedByBothOptions) {
   EXPECT_EQ(folder.run("firn", overruled).exitCode, 0) << "nothing is for npu";
 }
 
+TEST_F(CliKvTypeTest, AnNpuWithoutLayersTakesEveryType) {
+  const std::string blob = folder.file("model.firn");
+  const std::vector<std::string> compile = {"compile", kModel,      "-o", blob,    "--max-prompt-len",
+                                            "64",      "--kv-type", "i8", "--json"};
+  auto head = compile;
+  head.insert(head.end(), {"--place", "head=npu"});
+  EXPECT_EQ(json(head)["kv_type"], "i8") << "a head has no cache";
+  auto aside = compile;
+  aside.insert(aside.end(), {"--device", "npu", "--place", "layers=cpu", "--machine", "lnl"});
+  EXPECT_EQ(json(aside)["kv_type"], "i8");
+  json({"run", blob, "--prompt-ids", "1", "--max-tokens", "2", "--ignore-eos", "--json"});
+  auto partly = compile;  // how many layers there are, only the model says
+  partly.insert(partly.end(), {"--device", "npu", "--place", "layers[:1]=cpu"});
+  const ProgramResult result = folder.run("firn", partly);
+  EXPECT_NE(result.exitCode, 0);
+  EXPECT_THAT(result.err, HasSubstr("the KV type is i8; the npu keeps f16"));
+}
+
 TEST_F(CliKvTypeTest, PerplexityOfTokenIds) {
   const std::string file = folder.file("ids.json");
   std::string ids = "[1";

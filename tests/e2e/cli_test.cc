@@ -354,6 +354,9 @@ TEST_F(CliTest, EvalMeasuresPerplexityAndDivergence) {
   EXPECT_TRUE(firnJson({"eval", "perplexity", kModel, folder.file("text"), "--window", "64", "--device", "reference",
                         "--place", "head=cpu"})
                   .contains("mean_kl"));
+  const ordered_json npu = firnJson({"eval", "perplexity", kModel, folder.file("text"), "--window", "64",
+                                     "--max-windows", "1", "--device", "npu", "--machine", "lnl"});
+  EXPECT_LT(npu["mean_kl"], 1e-2) << "the reference has no machine";
 }
 
 TEST_F(CliTest, AModelWithoutTokenizerRunsOnIds) {
