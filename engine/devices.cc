@@ -53,6 +53,8 @@ Status Devices::load(const std::string& name, blob::Target target, const Devices
     FIRN_RETURN_IF_ERROR(blob::checkMachineMemory(blob_->header(), machine).withPlace(printablePath(blob_->path())));
   }
   FIRN_ASSIGN_OR_RETURN(loaded.program, loaded.device->load(*blob_, {.threads = threads}));
+  // What LoadOptions promises.
+  loaded.threads = threads != 0 ? threads : std::min(blob_->ident().lanes, info.maxThreads);
   loaded_.push_back(std::move(loaded));
   return Status::ok();
 }
@@ -99,6 +101,8 @@ void Devices::free(runtime::BufferId buffer) {
   // A device that fails to free has been closed, and then it has freed everything.
   static_cast<void>(first().free(buffer));
 }
+
+uint32_t Devices::threads() const { return std::ranges::max_element(loaded_, {}, &Loaded::threads)->threads; }
 
 std::vector<runtime::ProfileRow> Devices::profile() {
   std::vector<runtime::ProfileRow> rows;

@@ -50,6 +50,8 @@ class Devices {
   runtime::Device& first() { return *loaded_.front().device; }
   runtime::ProgramId program() const { return loaded_.front().program; }
   size_t count() const { return loaded_.size(); }
+  /// Of the device that runs on the most.
+  uint32_t threads() const;
 
  private:
   /// A buffer as the first device and another one know it.
@@ -61,6 +63,7 @@ class Devices {
     std::unique_ptr<runtime::Device> device;
     runtime::ProgramId program{};
     blob::Target target{};
+    uint32_t threads = 0;
     std::vector<SharedBuffer> buffers;  ///< none on the first device
   };
   Status load(const std::string& name, blob::Target target, const DevicesOptions& options);

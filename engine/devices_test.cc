@@ -44,6 +44,20 @@ TEST(DevicesTest, ADeviceOfOneThreadTakesOne) {
   }
 }
 
+TEST(DevicesTest, TellsTheThreadsOfTheDeviceThatHasTheMost) {
+  for (const Target first : {Target::kCpu, Target::kReference}) {
+    const blob::Blob blob = makeTwoTargetBlob(first, first == Target::kCpu ? Target::kReference : Target::kCpu);
+    for (const uint32_t threads : {1U, 2U}) {
+      const auto devices = Devices::open(blob, {.threads = threads});
+      ASSERT_TRUE(devices) << devices.status().toString();
+      EXPECT_EQ(devices->threads(), threads);
+    }
+  }
+  const auto alone = runtime::cts::makeTinyBlob({.target = Target::kReference});
+  ASSERT_TRUE(alone) << alone.status().toString();
+  for (const uint32_t threads : {0U, 2U}) EXPECT_EQ(Devices::open(*alone, {.threads = threads})->threads(), 1U);
+}
+
 TEST(DevicesTest, AProgramThatIsLargerThanTheMachinesMemoryIsRefused) {
   const auto blob = runtime::cts::makeTinyBlob({.target = Target::kNpu, .edit = [](blob::Program& program) {
                                                   program.entries.front().scratchBytes = uint64_t{4} << 30;

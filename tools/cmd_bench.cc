@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/cpus.h"
 #include "engine/session.h"
 #include "genai/sampler/sampler.h"
 #include "tools/bandwidth_probe.h"
@@ -16,8 +15,8 @@
 #include "tools/counted.h"
 #include "tools/model_source.h"
 #include "tools/number_option.h"
-#include "tools/run_report.h"
 #include "tools/session_bench.h"
+#include "tools/simulated_stages.h"
 
 namespace firn::tools {
 namespace {
@@ -118,13 +117,13 @@ struct Rates {
   double decode = 0;
   uint64_t weightBytes = 0;  ///< that a step reads
   uint32_t threads = 0;
-  double bytesPerSecond = 0;  ///< that the memory gave; 0: unknown, or a simulation, which the memory does not limit
+  double bytesPerSecond =
+      0;  ///< that the memory gave; 0: unknown, or steps are simulated, which the memory does not limit
   std::vector<SessionRate> together;
 };
 
 Result<Rates> measure(const BenchOptions& options, const Sizes& sizes, const OpenModel& open) {
   const engine::ModelLimits& limits = open.model->limits();
-  const blob::Blob& blob = open.model->blob();
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   genai::Pcg32 random(1);
   const auto prompt = randomIds(sizes.promptTokens, limits.vocab, random);
@@ -142,10 +141,8 @@ Result<Rates> measure(const BenchOptions& options, const Sizes& sizes, const Ope
   Rates rates = {.prefill = sizes.promptTokens / prefillSeconds, .decode = sizes.decodeTokens / decodeSeconds};
   // Of several packings of one weight a step reads one.
   rates.weightBytes = open.model->variants().generateFor(sizes.depth + 1)->weightBytes;
-  const uint32_t lanes = blob.ident().lanes;
-  const uint32_t asked = options.model.compile.threads;
-  rates.threads = std::min(lanes, asked != 0 ? asked : static_cast<uint32_t>(allowedCpus().size()));
-  if (!isSimulated(blob)) rates.bytesPerSecond = measureReadBandwidth(rates.threads);
+  rates.threads = open.model->devices().threads();
+  if (!simulatedStages(open.model->blob()).decode) rates.bytesPerSecond = measureReadBandwidth(rates.threads);
   FIRN_ASSIGN_OR_RETURN(rates.together, benchSessions(open.model, options.sessions, shortPrompt, answer));
   return rates;
 }
@@ -161,9 +158,9 @@ void printJson(const Rates& rates, const OpenModel& open) {
                                    {"kv_type", dtypeInfo(blob.header().kvType)->name},
                                    {"kv_bytes", blob.header().kvBytes},
                                    {"threads", rates.threads}};
-  if (isSimulated(blob)) {
-    object["times"] = kSimulationTime;
-  } else {
+  const SimulatedStages simulated = simulatedStages(blob);
+  if (simulated.prefill || simulated.decode) object["times"] = simulatedTimesText(simulated);
+  if (!simulated.decode) {
     object["probe_bytes_per_s"] = rates.bytesPerSecond;
     object["decode_bound_tok_s"] = rates.bytesPerSecond / static_cast<double>(rates.weightBytes);
   }
@@ -175,13 +172,14 @@ void printJson(const Rates& rates, const OpenModel& open) {
 
 void printText(const Rates& rates, const Sizes& sizes, const OpenModel& open) {
   const blob::Blob& blob = open.model->blob();
-  if (isSimulated(blob)) {
-    std::printf("%s, not of the npu: firn simulate tells its own\n", std::string(kSimulationTime).c_str());
+  const SimulatedStages simulated = simulatedStages(blob);
+  if (simulated.prefill || simulated.decode) {
+    std::printf("%s, not of the npu: firn simulate tells its own\n", simulatedTimesText(simulated).c_str());
   }
   std::printf("prefill %s: %.1f tokens/s\n", counted(sizes.promptTokens, "token").c_str(), rates.prefill);
   std::printf("decode %s: %.1f tokens/s", counted(sizes.decodeTokens, "token").c_str(), rates.decode);
   const double weightRate = rates.decode * static_cast<double>(rates.weightBytes);
-  if (!isSimulated(blob)) {
+  if (!simulated.decode) {
     std::printf("; %.1f GB/s of weights, the memory gave %.1f GB/s to %s just now (%.0f %%)", weightRate * 1e-9,
                 rates.bytesPerSecond * 1e-9, counted(rates.threads, "thread").c_str(),
                 rates.bytesPerSecond > 0 ? 100 * weightRate / rates.bytesPerSecond : 0);

@@ -10,7 +10,7 @@
 #include "blob/names.h"
 #include "tools/counted.h"
 #include "tools/placement_report.h"
-#include "tools/run_report.h"
+#include "tools/simulated_stages.h"
 
 namespace firn::tools {
 namespace {
@@ -82,8 +82,9 @@ std::string explainPlan(const engine::PrefillPlan& plan, const blob::Blob& blob)
 }
 
 std::string explainTimes(const engine::StageTimes& times, const blob::Blob& blob) {
-  const std::string kind = isSimulated(blob) ? " (" + std::string(kSimulationTime) + ")" : "";
-  std::string text = "measured" + kind + ": plan " + measured(times.planNanoseconds) + "\n";
+  const std::string simulated = simulatedTimesText(simulatedStages(blob));
+  std::string text = "measured" + (simulated.empty() ? "" : " (" + simulated + ")") + ": plan " +
+                     measured(times.planNanoseconds) + "\n";
   uint64_t total = times.headNanoseconds + times.decodeNanoseconds;
   const auto isLike = [](const engine::ChunkTime& a, const engine::ChunkTime& b) { return a.entry == b.entry; };
   forEachRun(times.chunks, isLike, [&](std::span<const engine::ChunkTime> run) {

@@ -7,6 +7,7 @@
 
 #include "tools/counted.h"
 #include "tools/explain.h"
+#include "tools/simulated_stages.h"
 
 namespace firn::tools {
 namespace {
@@ -53,20 +54,22 @@ std::string answersJson(const Answers& answers, uint64_t asked, const OpenModel&
   object["load_ms"] = open.loadMs;
   object["ttft_ms"] = first.ttftMs;
   object["decode_tok_s"] = decodeTokensPerS(answers);
-  if (isSimulated(open.model->blob())) object["times"] = kSimulationTime;
+  const std::string simulated = simulatedTimesText(simulatedStages(open.model->blob()));
+  if (!simulated.empty()) object["times"] = simulated;
   return object.dump();
 }
 
 std::string answersSummary(const Answers& answers, const blob::Blob& blob) {
   const genai::GenerateResult& first = answers.front().result;
   const genai::GenerateResult& last = answers.back().result;
+  const std::string simulated = simulatedTimesText(simulatedStages(blob));
   std::array<char, 64> ttft{};
   std::array<char, 64> rate{};
   std::snprintf(ttft.data(), ttft.size(), "%.0f ms", first.ttftMs);
   std::snprintf(rate.data(), rate.size(), "%.1f tokens/s", decodeTokensPerS(answers));
   return counted(first.promptTokens, "prompt token") + ", " + std::to_string(first.cachedTokens) +
          " cached, first token after " + ttft.data() + "; " + counted(last.tokens.size(), "token") + ", " +
-         rate.data() + (isSimulated(blob) ? " (" + std::string(kSimulationTime) + ")" : "") +
+         rate.data() + (simulated.empty() ? "" : " (" + simulated + ")") +
          "; finish: " + std::string(genai::finishReasonName(last.finishReason)) + "\n";
 }
 

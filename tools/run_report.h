@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/session.h"
@@ -11,10 +10,6 @@
 #include "tools/model_source.h"
 
 namespace firn::tools {
-
-/// What the times of a run are on a device that is simulated, as npu: they say nothing of the machine.
-inline constexpr std::string_view kSimulationTime = "host time of the simulation";
-inline bool isSimulated(const blob::Blob& blob) { return !blob.machine().empty(); }
 
 /// An answer and where its time went.
 struct Answer {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver.h"
@@ -288,6 +290,26 @@ TEST_F(CliTest, TimesOfASimulationAreSaidToBeThat) {
     arguments.emplace_back(device);
     EXPECT_EQ(firnJson(arguments).contains("times"), device == std::string_view("npu"));
   }
+}
+
+TEST_F(CliTest, OnlyTheStageThatIsSimulatedIsSaidToBe) {
+  const ordered_json prefill = firnJson(shortBench({"--prefill-device", "npu"}));
+  EXPECT_EQ(prefill["times"], "prefill: host time of the simulation");
+  EXPECT_TRUE(prefill.contains("decode_bound_tok_s")) << "steps run on the cpu and read this machine's memory";
+  const ordered_json decode = firnJson(shortBench({"--decode-device", "npu", "--place", "head=cpu"}));
+  EXPECT_EQ(decode["times"], "decode: host time of the simulation");
+  EXPECT_FALSE(decode.contains("decode_bound_tok_s") || decode.contains("probe_bytes_per_s"));
+  const ProgramResult run = folder.run(
+      "firn", {"run", kModel, "hello", "--max-tokens", "2", "--threads", "1", "--prefill-device", "npu", "--explain"});
+  EXPECT_THAT(run.err, HasSubstr("measured (prefill: host time of the simulation): plan"));
+}
+
+TEST_F(CliTest, BenchTellsTheThreadsThatADeviceTakes) {
+  auto arguments = shortBench({"--device", "reference"});
+  *std::next(std::ranges::find(arguments, "--threads")) = "2";
+  EXPECT_EQ(firnJson(arguments)["threads"], 1);
+  arguments.back() = "cpu";
+  EXPECT_EQ(firnJson(arguments)["threads"], 2);
 }
 
 /// docs/howto/split_over_devices.md: one that has a single thread takes one.
