@@ -101,8 +101,12 @@ Status phaseBug(std::string_view phase, std::string_view what, const std::string
 
 /// Which failure a diagnostic of a phase is: what a model asks for and firn has not, or a bug.
 Status phaseError(std::string_view phase, const std::string& message) {
-  constexpr std::string_view kRefusing[] = {"import", "place", "legalize", "strategy", "lower", "schedule", "barriers"};
-  const bool isRefusal = std::ranges::find(kRefusing, phase) != std::end(kRefusing);
+  constexpr std::string_view kRefusing[] = {"import", "place", "legalize", "strategy", "lower"};
+  // What schedule and barriers refuse; anything else that fails there contradicts itself.
+  constexpr std::string_view kRefusals[] = {"npu.schedule_c2", "npu.barriers_c2"};
+  const auto isSaid = [&](std::string_view label) { return message.find(label) != std::string::npos; };
+  const bool isRefusal =
+      std::ranges::find(kRefusing, phase) != std::end(kRefusing) || std::ranges::any_of(kRefusals, isSaid);
   if (!isRefusal || message.empty()) return phaseBug(phase, "failed", message);
   return unsupported(concat("phase ", phase, ": ", message));
 }
@@ -176,11 +180,17 @@ class Compilation {
 
   /// What a run keeps in DDR fits that of the machine.
   Status checkMemory(const blob::Program& program) const {
-    if (machine_.empty()) return Status::ok();
+    if (!runsOnMachine(program)) return Status::ok();
     FIRN_ASSIGN_OR_RETURN(const machine::Machine machine, machine::parseMachine(machine_, "the machine file"));
     blob::ProgramHeader header = program.header;
     header.scratchBytes = scratchOf(program);
     return blob::checkMachineMemory(header, machine);
+  }
+
+  static bool runsOnMachine(const blob::Program& program) {
+    return std::ranges::any_of(program.entries, [](const blob::EntryRecord& entry) {
+      return target::findTarget(blob::targetName(entry.target))->needsMachine;
+    });
   }
 
   /// The most that an entry uses.
@@ -277,10 +287,7 @@ class Compilation {
     contents.ident.arithmeticId = cpu::kArithmeticId;
     contents.ident.modelHash = spec_.sourceHash;
     contents.ident.compilerId = hashOfHex(compilerId());
-    const auto runsOnMachine = [](const blob::EntryRecord& entry) {
-      return target::findTarget(blob::targetName(entry.target))->needsMachine;
-    };
-    if (std::ranges::any_of(program.entries, runsOnMachine)) contents.machine = machine_;
+    if (runsOnMachine(program)) contents.machine = machine_;
     contents.card = modelCard(spec_, sizes_, options_);
     contents.tokenizer = spec_.tokenizerImage;
     contents.chatTemplate = spec_.chatTemplate;

@@ -36,7 +36,10 @@ class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<
     if (mlir::failed(plan)) return mlir::failure();
     target::Schedule schedule = scheduleOf(*plan, body, 0);
     const Status synchronized = target::synchronizePlan(plan->plan, machine, schedule);
-    if (!synchronized.isOk()) return body.emitOpError() << "npu.barriers_c2: " << synchronized.message();
+    if (!synchronized.isOk()) {
+      const bool isRefusal = synchronized.code() == Code::kResourceExhausted;
+      return body.emitOpError() << (isRefusal ? "npu.barriers_c2: " : "npu.barriers_c3: ") << synchronized.message();
+    }
     mlir::Builder builder(body.getContext());
     for (auto [index, task] : llvm::enumerate(plan->runs)) {
       task::RunOp run = task;
@@ -52,10 +55,11 @@ class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<
 
   /// Calls run one behind the other, everything drained between them.
   static void timeEntries(task::ProgramOp program) {
+    mlir::SymbolTableCollection tables;
     for (auto entry : program.getBody().getOps<task::EntryOp>()) {
       uint64_t picoseconds = 0;
       for (auto call : entry.getBody().getOps<task::CallOp>()) {
-        auto body = mlir::SymbolTable::lookupNearestSymbolFrom<task::BodyOp>(program, call.getCalleeAttr());
+        auto body = tables.lookupNearestSymbolFrom<task::BodyOp>(program, call.getCalleeAttr());
         picoseconds += body.getPicoseconds().value_or(0);
       }
       entry.setPicoseconds(picoseconds);

@@ -31,7 +31,7 @@ blob::OperandRecord recordOf(task::OperandAttr operand) {
 void setRectangle(task::OperandAttr operand, PlanAccess& access) {
   llvm::SmallVector<int64_t> dims(operand.getDims());
   llvm::SmallVector<int64_t> strides(operand.getStrides());
-  for (size_t i = dims.size(); i-- > 1;) {  // dims that lie close become one
+  for (size_t i = strides.size() == dims.size() ? dims.size() : 0; i-- > 1;) {  // dims that lie close become one
     if (strides[i - 1] != dims[i] * strides[i]) continue;
     dims[i - 1] *= dims[i];
     strides[i - 1] = strides[i];
@@ -39,7 +39,7 @@ void setRectangle(task::OperandAttr operand, PlanAccess& access) {
     strides.erase(strides.begin() + static_cast<ptrdiff_t>(i));
   }
   const uint64_t offset = operand.getOffset();
-  if (dims.size() == 2 && strides[1] == 1 && dims[0] > 1) {
+  if (dims.size() == 2 && strides.size() == 2 && strides[1] == 1 && strides[0] > 0 && dims[0] > 1) {
     const uint64_t rowBytes = static_cast<uint64_t>(strides[0]) * elementBytes(operand);
     const uint64_t bytes = static_cast<uint64_t>(dims[1]) * elementBytes(operand);
     if (offset % rowBytes + bytes <= rowBytes) {
@@ -81,6 +81,8 @@ class PlanBuilder {
         if (access.rowBytes == 0) access.rowBytes = result_.plan.buffers[access.buffer].bytes;
       }
     }
+    const Status plan = target::checkPlan(result_.plan, machine_);
+    if (!plan.isOk()) return body_.emitOpError() << error << ": " << plan.message(), mlir::failure();
     return std::move(result_);
   }
 
@@ -103,14 +105,27 @@ class PlanBuilder {
     return found->second;
   }
 
+  /// Numbers of barriers, and of times they are signalled.
+  static bool isBarriers(std::optional<llvm::ArrayRef<int64_t>> numbers) {
+    return !numbers || llvm::all_of(*numbers, [](int64_t number) { return number >= 0 && number <= UINT16_MAX; });
+  }
+
   /// Why `run` cannot be a task of the machine; null when it can.
   const char* whyNoTask(task::RunOp run) const {
     const auto op = task::taskOpFromName(run.getOp());
     const blob::NpuTaskRule* rule = op ? blob::npuTaskRule(*op) : nullptr;
     if (rule == nullptr) return "is no task of the npu";
-    const auto values = run.getValues() ? run.getValues()->size() : 0;
-    if (values != rule->attrCount()) return "has another number of attributes than its op";
+    const mlir::ArrayAttr values = run.getValuesAttr();
+    if ((values ? values.size() : 0) != rule->attrCount()) return "has another number of attributes than its op";
+    const auto operands = static_cast<uint32_t>(run.getArgs().size());
+    if (operands != rule->operandCount(false) && operands != rule->operandCount(true)) {
+      return "has another number of operands than its op";
+    }
+    const bool placesRows = op == blob::TaskOp::kNpuCopy || op == blob::TaskOp::kNpuKvWrite;
+    if (placesRows && !llvm::isa<mlir::IntegerAttr>(values[0])) return "has an attribute that is no integer";
+    if (!isBarriers(run.getWaits()) || !isBarriers(run.getSignals())) return "names a barrier that no machine has";
     for (auto operand : run.getArgs().getAsRange<task::OperandAttr>()) {
+      if (operand.getDims().empty()) return "has an operand without dims";
       if (operand.getSpace() != blob::Space::kCmx) continue;
       const auto base = task::cmxBase(operand.getBase());
       if (!base || !locals_.contains(base->buffer)) return "has an operand in cmx that names no buffer of the body";

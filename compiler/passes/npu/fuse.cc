@@ -1,6 +1,7 @@
 // Phase "fuse": npu/passes.h.
 #include "compiler/passes/npu/passes.h"
 #include "compiler/target/npu/fused_group.h"
+#include "compiler/target/npu/npu_body.h"
 #include "compiler/target/targets.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -12,6 +13,7 @@ namespace {
 using mlir::Operation;
 using mlir::Value;
 using target::npu::isLinearLayer;
+using target::npu::storedType;
 
 /// The only op that reads the result of `op`, if it is of type Op and in the same function.
 template <typename Op>
@@ -60,19 +62,19 @@ class Fuser {
     for (Operation* layer : layers) add(layer);
     if (auto norm = first->getOperand(0).getDefiningOp<graph::RmsNormOp>(); norm && isOnlyForLayers(norm)) add(norm);
     if (layers.size() == 2 && (addGate(layers[0], layers[1]) || addGate(layers[1], layers[0]))) return;
-    mlir::FlatSymbolRefAttr freqs;
+    graph::RopeOp turned;
     for (Operation* layer : layers) {
-      if (!addRope(layer, freqs)) addSum(layer);
+      if (!addRope(layer, turned)) addSum(layer);
     }
   }
 
   void add(Operation* op) { op->setAttr(graph::kGroupAttr, number_); }
 
-  /// A norm of whole rows whose readers all are layers, which are those of its group.
+  /// A norm of whole rows that are kept as f32, whose readers all are layers, which are those of its group.
   bool isOnlyForLayers(graph::RmsNormOp norm) const {
-    return norm.getHeads() == 1 && llvm::all_of(norm.getResult().getUsers(), [&](Operation* user) {
-             return isLinearLayer(user) && user->getBlock() == &block_;
-           });
+    return norm.getHeads() == 1 && storedType(norm.getInput()) == DType::kF32 &&
+           llvm::all_of(norm.getResult().getUsers(),
+                        [&](Operation* user) { return isLinearLayer(user) && user->getBlock() == &block_; });
   }
 
   bool addGate(Operation* gate, Operation* factor) {
@@ -83,24 +85,23 @@ class Fuser {
     return true;
   }
 
-  /// All ropes of a group turn by one table of frequencies.
-  bool addRope(Operation* layer, mlir::FlatSymbolRefAttr& freqs) {
+  /// All ropes of a group turn by one table of frequencies and by one list of positions: those of `first`.
+  bool addRope(Operation* layer, graph::RopeOp& first) {
     auto rope = onlyReader<graph::RopeOp>(layer);
     if (!rope || rope->getBlock() != &block_ || !isThereBefore(rope.getPositions())) return false;
-    if (freqs && freqs != rope.getFreqsAttr()) return false;
-    freqs = rope.getFreqsAttr();
+    if (!first) first = rope;
+    if (first.getFreqsAttr() != rope.getFreqsAttr() || first.getPositions() != rope.getPositions()) return false;
     add(rope);
     return true;
   }
 
-  /// Residual streams are kept as f32, which an attention's result is not.
+  /// What is added is a residual stream, kept as f32.
   void addSum(Operation* layer) {
     auto sum = onlyReader<graph::AddOp>(layer);
     if (!sum || sum->getBlock() != &block_) return;
     Value result = layer->getResult(0);
     Value other = sum.getLhs() == result ? sum.getRhs() : sum.getLhs();
-    const bool isHalf = llvm::isa_and_nonnull<graph::AttentionOp>(other.getDefiningOp());
-    if (other != result && !isHalf && isThereBefore(other)) add(sum);
+    if (other != result && isThereBefore(other) && storedType(other) == DType::kF32) add(sum);
   }
 
   /// True when `value` is in memory before the tasks of the group run.

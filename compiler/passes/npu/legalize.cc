@@ -7,6 +7,7 @@
 #include "compiler/passes/npu/passes.h"
 #include "compiler/passes/with_dim.h"
 #include "compiler/target/npu/machine_files.h"
+#include "compiler/target/npu/npu_body.h"
 #include "compiler/target/targets.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -203,8 +204,10 @@ class Legalizer {
 
   /// Of a matrix that another piece of the body takes.
   static std::string crossingName(Value output, size_t index) {
-    const bool isHalf = llvm::all_of(
-        output.getUsers(), [](Operation* user) { return llvm::isa<graph::AttentionOp, graph::LinearOp>(user); });
+    Operation* maker = output.getDefiningOp();
+    const auto takesHalf = [](Operation* user) { return llvm::isa<graph::AttentionOp, graph::LinearOp>(user); };
+    const bool isHalf = llvm::isa<graph::AttentionOp>(maker) ||
+                        (target::npu::canWriteHalf(maker) && llvm::all_of(output.getUsers(), takesHalf));
     return (isHalf ? graph::kHalfCrossing.str() : "") + output.getDefiningOp()->getName().stripDialect().str() +
            std::to_string(index);
   }

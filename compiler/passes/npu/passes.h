@@ -23,16 +23,18 @@ std::unique_ptr<mlir::Pass> createNpuLegalizePass();
 std::unique_ptr<mlir::Pass> createNpuFusePass();
 
 /// Groups of linear layers and attentions get their tiling (graph.tiling): the fastest that fits, by the formulas of
-/// blob/machine/cost.h; equal ones are looked at once. Errors: npu.strategy_c1 (no machine), _c2 (none fits on chip).
+/// blob/machine/cost.h; equal ones are looked at once. Errors: npu.strategy_c1 (no machine), _c2 (none fits on chip),
+/// _c3 (a group or an attention that is not as the phases before leave it).
 std::unique_ptr<mlir::Pass> createNpuStrategyPass();
 
 /// Tasks of scheduled bodies get their waits and signals; bodies and entries the time that they take. Errors:
-/// npu.barriers_c1 (no machine), _c2 (more barriers than it has). `cancel`: set by another thread, it ends the pass
-/// between two bodies, without a message.
+/// npu.barriers_c1 (no machine, or no task of it), _c2 (more barriers than it has), _c3 (queues that cannot run).
+/// `cancel`: set by another thread, it ends the pass between two bodies, without a message.
 std::unique_ptr<mlir::Pass> createNpuBarriersPass(const std::atomic<bool>* cancel = nullptr);
 
 /// Proves of every body that it gives what its tasks give one by one (compiler/target/npu/program_check.h); changes
-/// nothing. Errors: npu.check_c1 (no machine), _c2 (what is wrong, with the tasks). `cancel` as above.
+/// nothing. Errors: npu.check_c1 (no machine, or no task of it), _c2 (what is wrong, with the tasks). `cancel` as
+/// above.
 std::unique_ptr<mlir::Pass> createNpuCheckPass(const std::atomic<bool>* cancel = nullptr);
 
 /// Names of memory in operands become addresses; the order that `lower` wrote is forgotten.

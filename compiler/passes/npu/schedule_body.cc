@@ -39,7 +39,10 @@ mlir::LogicalResult scheduleNpuBody(task::BodyOp body, const machine::Machine& m
   auto plan = planOf(body, machine, "npu.schedule_c1");
   if (mlir::failed(plan)) return mlir::failure();
   const Result<target::Ordered> order = target::orderPlan(plan->plan, machine);
-  if (!order) return body.emitOpError() << "npu.schedule_c2: " << order.status().message();
+  if (!order) {
+    const bool isRefusal = order.status().code() == Code::kResourceExhausted;
+    return body.emitOpError() << (isRefusal ? "npu.schedule_c2: " : "npu.schedule_c3: ") << order.status().message();
+  }
   const target::BufferPlacement& placement = order->placement;
   scratchEnd = scratchStart + placement.scratchBytes;
   for (auto [buffer, address] : llvm::zip(plan->buffers, placement.addresses)) {

@@ -47,6 +47,7 @@ class Strategist {
   mlir::LogicalResult tileGroup(mlir::Operation* leader) {
     while (true) {
       const FusedGroup group = target::npu::fusedGroupOf(leader);
+      if (!group.isWhole()) return leader->emitOpError() << "npu.strategy_c3: its group is not as fuse makes it";
       auto shape = target::npu::shapeOf(group, tables_);
       if (mlir::failed(shape)) return mlir::failure();
       const Result<LinearTiling>& tiling = found(linear_, *shape);
@@ -84,23 +85,24 @@ class Strategist {
 
   /// A layer, with what is made behind it, under a number that no other group has.
   void makeAlone(const FusedLayer& layer) {
-    auto old = layer.op->getAttrOfType<mlir::IntegerAttr>(graph::kGroupAttr);
     constexpr int64_t kAbove = 1 << 16;  // of all numbers that fuse gives
-    const auto number = mlir::IntegerAttr::get(old.getType(), kAbove + alone_++);
+    const auto number = mlir::IntegerAttr::get(mlir::IntegerType::get(layer.op->getContext(), 32), kAbove + alone_++);
     layer.op->setAttr(graph::kGroupAttr, number);
     for (mlir::Operation* op : behind(layer)) op->setAttr(graph::kGroupAttr, number);
   }
 
   mlir::LogicalResult tileAttention(graph::AttentionOp op) {
     auto query = llvm::cast<mlir::RankedTensorType>(op.getQuery().getType());
-    auto mask = llvm::cast<mlir::RankedTensorType>(op.getMask().getType());
+    auto mask = op.getMask() ? llvm::cast<mlir::RankedTensorType>(op.getMask().getType()) : mlir::RankedTensorType();
+    if (!mask || !mask.hasStaticShape() || !query.hasStaticShape() || mask.getDimSize(0) < query.getDimSize(0)) {
+      return op.emitOpError() << "npu.strategy_c3: needs a mask of a known context that holds its rows: run freeze and "
+                              << "legalize first";
+    }
     const AttentionShape shape = {.m = query.getDimSize(0),
                                   .kvHeads = op.getKvHeads(),
                                   .group = op.getHeads() / op.getKvHeads(),
                                   .headDim = query.getDimSize(1) / op.getHeads(),
                                   .context = mask.getDimSize(0)};
-    if (mask.isDynamicDim(0))
-      return op.emitOpError() << "npu.strategy_c1: the context is not known: run legalize first";
     const Result<AttentionTiling>& tiling = found(attention_, shape);
     return tiling ? setTiling(op, *tiling) : refuse(op, tiling.status());
   }

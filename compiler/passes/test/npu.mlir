@@ -105,7 +105,7 @@
 // ALONE: task.run "npu.copy" for "attn_norm" [#task.operand<cmx
 // UNTILED: npu.linear_c1: has no graph.tiling
 // RACE: npu.check_c2: {{.*}}task '{{.*}}task '
-// DEADLOCK: npu.check_c2: {{.*}}task '
+// DEADLOCK: npu.check_c2: {{.*}}task '{{.*}}but the body has
 
 // MACHINE: npu.legalize_c2: {{.*}}lnl, mtl, ptl
 // TWICE: npu.legalize_c1: found 0 attentions in a layer, expected 1

@@ -12,9 +12,6 @@
 namespace firn::target::npu {
 namespace {
 
-/// Cache rows of a block: a multiple of it, where there are so many.
-constexpr int64_t kRowsUnit = 64;
-
 /// What the tasks of one attention are made of, all of it in DDR.
 struct Attention {
   Tensor query;   ///< f16 [m, heads, d]
@@ -119,7 +116,7 @@ class AttentionTasks {
   int64_t blockRows(const Unit& unit) const {
     const int64_t blocks = (visibleEnd(unit) + attention_.tiling.rows - 1) / attention_.tiling.rows;
     const int64_t even = (visibleEnd(unit) + blocks - 1) / blocks;
-    return std::min(attention_.tiling.rows, (even + kRowsUnit - 1) / kRowsUnit * kRowsUnit);
+    return std::min(attention_.tiling.rows, (even + kBlockUnit - 1) / kBlockUnit * kBlockUnit);
   }
 
   void emitUnit(const Unit& unit) {
@@ -193,8 +190,7 @@ mlir::LogicalResult lowerAttention(BodyLowering& body, mlir::Operation* op) {
   auto tiling = attentionTilingOf(op);
   if (mlir::failed(tiling)) return mlir::failure();
   const int64_t headDim = query->dims[1] / attention.getHeads();
-  Tensor out = scratch::output(body, attention.getResult(), storedType(attention.getResult()));
-  if (out.dtype != DType::kF16) out = scratch::output(body, attention.getResult(), DType::kF16);
+  const Tensor out = scratch::output(body, attention.getResult(), DType::kF16);
   const Attention tasks = {.query = query->heads(headDim),
                            .keys = keys->cache,
                            .values = values->cache,

@@ -11,8 +11,7 @@ constexpr int64_t kHalf = 2;    // bytes
 constexpr int64_t kSingle = 4;  // bytes
 /// Rows of scores at most: query heads that share a KV head times tokens.
 constexpr int64_t kScoreRows = 256;
-/// Cache rows of a block: a multiple of the first, or where memory is short of the second; at most the third.
-constexpr int64_t kRowsUnit = 64;
+/// Cache rows of a block where memory is short of kBlockUnit, and at most.
 constexpr int64_t kFewestRows = 16;
 constexpr int64_t kMostRows = 1024;
 
@@ -50,11 +49,11 @@ Result<AttentionTiling> chooseTiling(const machine::Machine& machine, const Atte
   const auto all = static_cast<int64_t>(machine.cmxBytes);
   const bool sharesMask = shape.context <= all / kMaskShare;
   for (int64_t tokens = evenTokens(machine, shape);; tokens = ceilDiv(tokens, 2)) {
-    for (const auto& [sets, unit] : {std::pair{2, kRowsUnit}, {1, kRowsUnit}, {1, kFewestRows}}) {
+    for (const auto& [sets, unit] : {std::pair{2, kBlockUnit}, {1, kBlockUnit}, {1, kFewestRows}}) {
       const Room room = roomOf(shape, tokens, sets, sharesMask);
       const int64_t gaps = sets > 1 ? 0 : all / kMaskShare;  // between buffers of other sizes
       const int64_t fit = (all - gaps - room.kept) / room.ofRow / unit * unit;
-      if (fit >= unit && (unit == kRowsUnit || tokens == 1))
+      if (fit >= unit && (unit == kBlockUnit || tokens == 1))
         return AttentionTiling{tokens, std::min(fit, kMostRows), sharesMask};
     }
     if (tokens > 1) continue;

@@ -25,6 +25,9 @@ struct AttentionTiling {
   bool sharesMask = false;  ///< the mask lies whole in all tiles; else each block brings its part
 };
 
+/// Cache rows of a block are a multiple of it, unless memory is short.
+inline constexpr int64_t kBlockUnit = 64;
+
 /// The largest units and blocks that fit, with room for the scores of two blocks where there is any.
 /// resource_exhausted, naming the bytes that the smallest ones need and the tile's: none fits.
 Result<AttentionTiling> chooseTiling(const machine::Machine& machine, const AttentionShape& shape);

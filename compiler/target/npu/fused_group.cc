@@ -35,6 +35,11 @@ mlir::Operation* activationOf(mlir::Operation* layer) {
 
 }  // namespace
 
+bool FusedGroup::isWhole() const {
+  graph::MulOp gated = product;
+  return activation == nullptr || (layers.size() == 2 && gated);
+}
+
 mlir::Value FusedGroup::input() const {
   graph::RmsNormOp first = norm;
   return first ? first.getInput() : layers.front().op->getOperand(0);

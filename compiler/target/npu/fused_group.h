@@ -21,6 +21,9 @@ struct FusedGroup {
   mlir::Operation* activation = nullptr;    ///< of a gated pair: graph.silu or graph.gelu
   graph::MulOp product;                     ///< of a gated pair
 
+  /// A gate has its product, and is one of two layers.
+  bool isWhole() const;
+
   /// What is read: the norm's input, or that of the layers.
   mlir::Value input() const;
 };

@@ -58,7 +58,8 @@ class GroupBuilder {
     auto x = scratch::input(body_, first_, fused_.input());
     if (mlir::failed(x)) return mlir::failure();
     group_.x = *x;
-    return mlir::success();
+    if (!group_.normWeight || x->dtype == DType::kF32) return mlir::success();
+    return first_->emitOpError() << "npu.linear_c2: the norm of its group reads a value that is kept as f16";
   }
 
   mlir::LogicalResult addLayer(mlir::Operation* op) {
@@ -91,11 +92,13 @@ class GroupBuilder {
     if (graph::AddOp sum = fused.sum) {
       auto addend = scratch::input(body_, sum, sum.getLhs() == result ? sum.getRhs() : sum.getLhs());
       if (mlir::failed(addend)) return mlir::failure();
+      if (addend->dtype != DType::kF32) {
+        return sum.emitOpError() << "npu.linear_c2: the sum of its group takes a value that is kept as f16";
+      }
       layer.addend = *addend;
       layer.out = place(sum.getResult(), DType::kF32);
     } else {
-      layer.out = scratch::output(body_, result, storedType(result));
-      scratch::define(body_, result, layer.out);
+      layer.out = place(result, storedType(result));
     }
     return mlir::success();
   }

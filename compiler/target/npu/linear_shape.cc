@@ -41,6 +41,10 @@ uint64_t WeightStorage::rowBytes(DType type, int64_t columns) const {
 }
 
 mlir::FailureOr<LinearShape> shapeOf(const FusedGroup& group, mlir::SymbolTableCollection& tables) {
+  if (!llvm::cast<mlir::RankedTensorType>(group.input().getType()).hasStaticShape()) {
+    return group.layers.front().op->emitOpError() << "npu.strategy_c3: its rows are not known: run freeze first",
+           mlir::failure();
+  }
   LinearShape shape;
   shape.m = dimOf(group.input(), 0);
   shape.k = dimOf(group.input(), 1);

@@ -174,12 +174,13 @@ class Search {
 
  private:
   void offerPieces(int64_t chunk, int64_t kChunk, std::span<const int64_t> pieces, bool lean) {
+    constexpr int64_t kFineParts = 16;  // from there on not every number of parts is tried
     for (const int64_t count : pieces) {
       const int64_t piece = ceilDiv(chunk, count);
       if (count > 1 && piece % kGridUnit != 0) continue;
       offer({false, false, shape_.m, chunk, piece, kChunk}, lean);
       if (shape_.form == WeightForm::kGroups) offer({false, true, shape_.m, chunk, piece, kChunk}, lean);
-      for (int64_t parts = 1; shape_.m > kGridUnit && parts <= perTile_ / kGridUnit; ++parts) {
+      for (int64_t parts = 1; shape_.m > kGridUnit && parts <= perTile_ / kGridUnit; parts += 1 + parts / kFineParts) {
         offer({true, false, ceilDiv(perTile_ / kGridUnit, parts) * kGridUnit, chunk, piece, kChunk}, lean);
       }
     }

@@ -93,12 +93,24 @@ Tensor reshaped(const Tensor& tensor, llvm::ArrayRef<int64_t> dims) {
   return other;
 }
 
+bool canWriteHalf(mlir::Operation* op) {
+  if (auto mul = llvm::dyn_cast<graph::MulOp>(op)) {
+    return llvm::any_of(mul->getOperands(), [](mlir::Value operand) {
+      return llvm::isa_and_nonnull<graph::SiluOp, graph::GeluOp>(operand.getDefiningOp());
+    });
+  }
+  return llvm::isa<graph::LinearOp, graph::HeadOp, graph::RmsNormOp, graph::RopeOp, graph::AttentionOp>(op);
+}
+
 DType storedType(mlir::Value value) {
   if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value)) {  // the function that returns it has chosen
     auto func = llvm::cast<graph::FuncOp>(argument.getOwner()->getParentOp());
     const bool isHalf = func.argumentName(argument.getArgNumber()).starts_with(graph::kHalfCrossing);
     return isHalf ? DType::kF16 : DType::kF32;
   }
+  mlir::Operation* maker = value.getDefiningOp();
+  if (llvm::isa<graph::AttentionOp>(maker)) return DType::kF16;
+  if (!canWriteHalf(maker)) return DType::kF32;
   const auto takesHalf = [&](mlir::Operation* user) {
     if (llvm::isa<graph::ReturnOp>(user)) return scratch::crossesAsHalf(value, user);
     return llvm::isa<graph::LinearOp, graph::HeadOp, graph::AttentionOp, graph::CacheUpdateOp>(user);

@@ -80,7 +80,11 @@ Tensor part(const Tensor& matrix, Range rows, Range columns);
 /// The same memory with other dims; `tensor` is dense.
 Tensor reshaped(const Tensor& tensor, llvm::ArrayRef<int64_t> dims);
 
-/// How a matrix is kept in DDR: f16 where all that is done with `value` takes it so, else f32.
+/// True when there is a task that leaves the result of `op` as f16.
+bool canWriteHalf(mlir::Operation* op);
+
+/// How a matrix is kept in DDR: f16 where all that is done with `value` takes it so, and always what an attention
+/// makes; else f32.
 DType storedType(mlir::Value value);
 
 }  // namespace firn::target::npu
