@@ -1,6 +1,6 @@
 """clang-tidy over the source files that a build folder compiles, except those that passed before and have not changed.
 
-usage: check_tidy.py BUILD_FOLDER [--without=CHECKS] [--since=COMMIT] FILE...
+usage: check_tidy.py BUILD_FOLDER [--without=CHECKS] [--since=COMMIT [--most=FILES]] FILE...
 
 CHECKS are globs with commas between them, of checks of .clang-tidy that do not run. With COMMIT only files are looked at that have
 changed since, or that include a header which has.
@@ -76,17 +76,25 @@ def check(source, commands, folder, without):
     return run.returncode == 0, run.stdout + (run.stderr if run.returncode != 0 else ""), headers
 
 
-def changed_since(commit, sources, commands):
-    """Those of `sources` that git says have changed, or a header that they include, or the checks themselves."""
+def changed_since(commit, sources, commands, most):
+    """Those of `sources` that git says have changed, or a header that they include, or the checks themselves: at most so many, those
+    that have changed themselves first."""
     out = subprocess.run(["git", "diff", "--name-only", commit], capture_output=True, text=True, check=True).stdout
     changed = set(out.splitlines())
     if ".clang-tidy" in changed:
-        return sources
+        return sources[:most]
+    found = [s for s in sources if s in changed]
     if not any(file.endswith((".h", ".def")) for file in changed):
-        return [s for s in sources if s in changed]
+        return found[:most]
+    others = [s for s in sources if s not in changed]
+    step = 8 * os.cpu_count()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        read = pool.map(lambda s: {header for entry in commands[s] for header in headers_of(entry)}, sources)
-        return [s for s, headers in zip(sources, read) if s in changed or headers & changed]
+        for at in range(0, len(others), step):
+            if len(found) >= most:
+                break
+            read = pool.map(lambda s: {header for entry in commands[s] for header in headers_of(entry)}, others[at : at + step])
+            found += [s for s, headers in zip(others[at : at + step], read) if headers & changed]
+    return found[:most]
 
 
 def option(name):
@@ -99,6 +107,7 @@ def option(name):
 def main():
     without = [glob for glob in option("without").split(",") if glob]
     since = option("since")
+    most = int(option("most") or 10**9)
     if len(sys.argv) < 2 or any(argument.startswith("-") for argument in sys.argv[1:]):
         print(__doc__.strip())
         sys.exit(0 if sys.argv[1:] == ["--help"] else 2)
@@ -111,7 +120,7 @@ def main():
     cache = Cache(pathlib.Path(folder, name), [version, pathlib.Path(".clang-tidy").read_text(), without])
     sources = [s for s in sources if s in commands]  # only what the preset compiles can be checked
     if since:
-        sources = changed_since(since, sources, commands)
+        sources = changed_since(since, sources, commands, most)
     texts = {s: sorted(entry["command"] for entry in commands[s]) for s in sources}
     stale = [s for s in sources if not cache.has(s, texts[s])]
     print(f"check: clang-tidy ({len(stale)} of {len(sources)} files; the others have passed)", flush=True)

@@ -84,6 +84,7 @@ def main():
         expect("a header of a header since the commit", 1, False, since, among=1)
         write(".clang-tidy", settings + "# changed\n")
         expect("settings since the commit", 2, False, since, among=2)
+        expect("at most so many", 1, False, since + ["--most=1"], among=1)
     sys.exit("\n".join(failures) or 0)
 
 
