@@ -50,6 +50,17 @@ double picojoulesOf(const blob::Blob& blob, const machine::Machine& machine, con
   return sum;
 }
 
+/// Adds `run` to those of a stage, which takes no longer than an entry may: so no sum over its queues wraps, nor one of
+/// two stages.
+Status addRun(const runtime::SimulatedRun& run, runtime::SimulatedRun& sum) {
+  if (run.picoseconds > runtime::kMostEntryPicoseconds - sum.picoseconds) {
+    return outOfRange(
+        "with it the simulation is beyond 40 hours of its machine; simulate fewer tokens, or a faster machine");
+  }
+  sum.add(run);
+  return Status::ok();
+}
+
 /// Of the model card (compiler/model_card.h).
 std::optional<uint64_t> linearMacsOf(std::string_view card) {
   const nlohmann::json json = nlohmann::json::parse(card, nullptr, /*allow_exceptions=*/false);
@@ -151,7 +162,7 @@ Status Simulator::runEntry(uint32_t entry, SimulatedStage& stage) {
       stage.picojoules += *picojoules_[call.body];
     }
     FIRN_ASSIGN_OR_RETURN(const runtime::SimulatedRun run, runtime::simulatedRunOf(*blob_, machine_, part, bodies_));
-    stage.run.add(run);
+    FIRN_RETURN_IF_ERROR(addRun(run, stage.run).withPlace(concat("entry ", blob_->string(part.name))));
   }
   return Status::ok();
 }
@@ -212,7 +223,7 @@ Status Simulator::simulateDecode(Simulation& result, const Progress& progress) {
       step.leastDdrBytes += rowBytes * (window == 0 ? position + 1 : std::min(position + 1, window));
     }
     setLimits(step);
-    result.decode.run.add(step.run);
+    FIRN_RETURN_IF_ERROR(addRun(step.run, result.decode.run).withPlace(concat("step ", i + 1, " of the answer")));
     result.decode.picojoules += step.picojoules;
     result.decode.usefulMacs += step.usefulMacs;
     result.decode.leastDdrBytes += step.leastDdrBytes;

@@ -57,7 +57,8 @@ class Simulator {
   using Progress = std::function<bool(std::string_view stage, uint64_t done, uint64_t total)>;
 
   /// A prompt into an empty cache, then `decodeTokens` steps, one token each. invalid_argument: no prompt;
-  /// out_of_range: a prompt above the blob's limit, or more rows than its cache has. corrupt: tasks that never end.
+  /// out_of_range: a prompt above the blob's limit, more rows than its cache has, or a prompt or an answer
+  /// of more than 40 simulated hours. corrupt: tasks that never end.
   /// cancelled: by `progress`.
   Result<Simulation> run(uint32_t promptTokens, uint32_t decodeTokens, const Progress& progress = {});
 

@@ -206,7 +206,7 @@ Status bench(BenchOptions options) {
   const auto check = [&](const PlannedLimits& limits) { return chooseSizes(options, limits).status(); };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   const engine::ModelLimits& limits = open.model->limits();
-  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options, {limits.maxPromptTokens, limits.kvRows}));
+  FIRN_ASSIGN_OR_RETURN(const Sizes sizes, chooseSizes(options, {limits.maxPromptTokens, limits.kvRows, limits.vocab}));
   FIRN_RETURN_IF_ERROR(checkSessions(options, *open.model));
   FIRN_ASSIGN_OR_RETURN(const Rates rates, measure(options, sizes, open));
   if (options.json) {

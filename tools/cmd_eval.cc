@@ -72,8 +72,8 @@ Result<std::vector<int32_t>> readIds(const std::string& path) {
 }
 
 /// Those of a file have its name in their refusal.
-Status checkFileIds(const std::string& path, std::span<const int32_t> ids, const engine::Model& model) {
-  return engine::checkIds(ids, model.limits().vocab).withPlace(printablePath(path));
+Status checkFileIds(const std::string& path, std::span<const int32_t> ids, uint32_t vocab) {
+  return engine::checkIds(ids, vocab).withPlace(printablePath(path));
 }
 
 /// Feeds one id at a time.
@@ -90,9 +90,12 @@ Status evalLogits(const LogitsOptions& options) {
   FIRN_RETURN_IF_ERROR(checkOutput(options.output, "-o", options.model.inputs({options.idsFile})));
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, readIds(options.idsFile));
   if (ids.empty()) return invalidArgument(options.idsFile + ": the prompt has no tokens");
-  const auto check = [&](const PlannedLimits& limits) { return checkPromptLength(ids.size(), limits); };
+  const auto check = [&](const PlannedLimits& limits) -> Status {
+    FIRN_RETURN_IF_ERROR(checkPromptLength(ids.size(), limits));
+    return checkFileIds(options.idsFile, ids, limits.vocab);
+  };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
-  FIRN_RETURN_IF_ERROR(checkFileIds(options.idsFile, ids, *open.model));
+  FIRN_RETURN_IF_ERROR(checkFileIds(options.idsFile, ids, open.model->limits().vocab));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   FIRN_ASSIGN_OR_RETURN(SafetensorsWriter writer,
                         SafetensorsWriter::create(options.output, "logits", ids.size(), open.model->limits().vocab));
@@ -170,7 +173,10 @@ Status evalPerplexity(EvalPerplexityOptions options) {
     FIRN_ASSIGN_OR_RETURN(ids, readIds(options.idsFile));
   }
   const auto check = [&](const PlannedLimits& limits) -> Status {
-    if (!options.idsFile.empty()) return checkWindow(options.perplexity, ids.size(), limits.maxPromptTokens);
+    if (!options.idsFile.empty()) {
+      FIRN_RETURN_IF_ERROR(checkWindow(options.perplexity, ids.size(), limits.maxPromptTokens));
+      return checkFileIds(options.idsFile, ids, limits.vocab);
+    }
     return withTokenizer(options.model.path, "--ids FILE", [&](const genai::Tokenizer& tokenizer) -> Status {
       FIRN_ASSIGN_OR_RETURN(ids, encodeText(tokenizer, text));
       return checkWindow(options.perplexity, ids.size(), limits.maxPromptTokens);
@@ -180,7 +186,7 @@ Status evalPerplexity(EvalPerplexityOptions options) {
   if (options.idsFile.empty() && ids.empty()) {  // not encoded before a compile
     FIRN_ASSIGN_OR_RETURN(ids, encode(text, open, options.model.path));
   }
-  if (!options.idsFile.empty()) FIRN_RETURN_IF_ERROR(checkFileIds(options.idsFile, ids, *open.model));
+  if (!options.idsFile.empty()) FIRN_RETURN_IF_ERROR(checkFileIds(options.idsFile, ids, open.model->limits().vocab));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   std::unique_ptr<engine::Session> reference;
   const bool isReference = open.model->blob().targets() == std::vector{blob::Target::kReference};

@@ -9,6 +9,7 @@
 
 #include "base/quote.h"
 #include "engine/session.h"
+#include "engine/token_ids.h"
 #include "genai/sampler/sampler.h"
 #include "tools/command.h"
 #include "tools/counted.h"
@@ -49,6 +50,9 @@ uint64_t nanosecondsSince(Clock::time_point start) {
   return static_cast<uint64_t>((Clock::now() - start) / std::chrono::nanoseconds(1));
 }
 
+/// The place of a failure, as firn run tells it: tokens count from 1.
+std::string answerToken(uint64_t number) { return "token " + std::to_string(number) + " of the answer"; }
+
 /// The prompt and the steps, each with what it ran. Stops where the cache is full.
 Result<std::vector<ProfiledRun>> profiledRuns(const ProfileOptions& options, engine::Devices& devices,
                                               engine::Session& session, std::span<const int32_t> ids) {
@@ -68,15 +72,16 @@ Result<std::vector<ProfiledRun>> profiledRuns(const ProfileOptions& options, eng
   const uint32_t kvRows = session.model().limits().kvRows;
   for (uint64_t i = 1; i < options.maxTokens && session.position() < kvRows; ++i) {
     if (interrupted().load()) return cancelled("the profile was interrupted");
-    FIRN_ASSIGN_OR_RETURN(const int32_t id, genai::argmax(logits));
+    const Result<int32_t> id = genai::argmax(logits);
+    if (!id) return id.status().withPlace(answerToken(i));
     const uint32_t entry = session.model().variants().generateFor(session.position() + 1)->entry;
     const Clock::time_point start = Clock::now();
-    FIRN_ASSIGN_OR_RETURN(logits, session.decode(id));
+    FIRN_ASSIGN_OR_RETURN(logits, session.decode(*id));
     ProfiledRun& step = runs.emplace_back();
     step.entries.push_back({.entry = entry, .nanoseconds = nanosecondsSince(start)});
     step.rows = devices.profile();
   }
-  FIRN_RETURN_IF_ERROR(genai::checkLogits(logits));
+  FIRN_RETURN_IF_ERROR(genai::checkLogits(logits).withPlace(answerToken(runs.size())));
   return runs;
 }
 
@@ -117,14 +122,15 @@ Status profile(const ProfileOptions& options) {
     return invalidArgument("give either a PROMPT or --prompt-ids");
   }
   if (!options.output.empty()) FIRN_RETURN_IF_ERROR(checkOutput(options.output, "-o", options.model.inputs()));
-  const auto check = [&](const PlannedLimits& limits) {
-    return options.hasPromptIds ? checkPromptLength(options.promptIds.size(), limits) : Status::ok();
+  const auto check = [&](const PlannedLimits& limits) -> Status {
+    if (!options.hasPromptIds) return Status::ok();
+    FIRN_RETURN_IF_ERROR(checkPromptLength(options.promptIds.size(), limits));
+    return engine::checkIds(options.promptIds, limits.vocab);
   };
   FIRN_ASSIGN_OR_RETURN(const OpenModel open, openModel(options.model, check));
   const blob::Blob& blob = open.model->blob();
   FIRN_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, promptIds(options, blob));
-  FIRN_RETURN_IF_ERROR(
-      checkPromptLength(ids.size(), {open.model->limits().maxPromptTokens, open.model->limits().kvRows}));
+  FIRN_RETURN_IF_ERROR(checkPromptLength(ids.size(), {.maxPromptTokens = open.model->limits().maxPromptTokens}));
   FIRN_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Session> session, engine::Session::create(open.model));
   FIRN_ASSIGN_OR_RETURN(const std::vector<ProfiledRun> runs,
                         profiledRuns(options, open.model->devices(), *session, ids));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/token_ids.h"
 #include "genai/pipeline.h"
 #include "tools/command.h"
 #include "tools/counted.h"
@@ -82,7 +83,10 @@ Status checkPlan(const RunOptions& options, const PlannedLimits& limits, std::ve
   if (!options.promptCache.empty()) {
     FIRN_RETURN_IF_ERROR(checkSavedSession(options.promptCache, options.model, limits));
   }
-  if (options.hasPromptIds) return checkPromptLength(options.promptIds.size(), limits);
+  if (options.hasPromptIds) {
+    FIRN_RETURN_IF_ERROR(checkPromptLength(options.promptIds.size(), limits));
+    return engine::checkIds(options.promptIds, limits.vocab);
+  }
   if (*options.prompt == "-")
     return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [](const auto&) { return Status::ok(); });
   return withTokenizer(options.model.path, "--prompt-ids 1,2,3", [&](const genai::Tokenizer& tokenizer) -> Status {

@@ -12,9 +12,8 @@
 namespace firn::tools {
 namespace {
 
-/// Signals are one when they come closer together. From one sender: `timeout` signals the process, then its group;
-/// nobody presses a key twice so fast. From two: firn passes a Ctrl-C on to firn-compile, which has it from the
-/// terminal already, and may wait for a CPU before; so may a shell whose terminal was closed, with a SIGHUP.
+/// Signals are one when they come closer together. From one sender: nobody presses a key twice so fast. From two: the
+/// second may have waited for a CPU.
 constexpr int64_t kSameSenderMs = 30;
 constexpr int64_t kOtherSenderMs = 250;
 
@@ -29,15 +28,15 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
                   std::atomic<int64_t>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
-/// Whether this is no second one. Of a closed terminal both its end and its shell's come from the kernel.
+/// Whether this is no second one.
 bool isFirstInterrupt(int signal, int64_t sender) {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   const int64_t now = time.tv_sec * int64_t{1000} + time.tv_nsec / 1'000'000 + 1;
   int64_t first = 0;
   if (gFirst.compare_exchange_strong(first, now << kSenderBits | sender)) return true;
-  const bool isSame = (first & ((int64_t{1} << kSenderBits) - 1)) == sender && signal != SIGHUP;
-  return now - (first >> kSenderBits) < (isSame ? kSameSenderMs : kOtherSenderMs);
+  constexpr int64_t kSenderMask = (int64_t{1} << kSenderBits) - 1;
+  return isRepeat(signal, {.ms = first >> kSenderBits, .sender = first & kSenderMask}, {.ms = now, .sender = sender});
 }
 
 void onSignal(int signal, siginfo_t* info, void* /*context*/) {
@@ -54,6 +53,11 @@ void onSignal(int signal, siginfo_t* info, void* /*context*/) {
 }
 
 }  // namespace
+
+bool isRepeat(int signal, const Interrupt& first, const Interrupt& later) {
+  const bool isSame = later.sender == first.sender && signal != SIGHUP;
+  return later.ms - first.ms < (isSame ? kSameSenderMs : kOtherSenderMs);
+}
 
 void interruptedBy(int signal) {
   int none = 0;

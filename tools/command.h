@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -45,10 +46,21 @@ int exitCode(const Status& status);
 /// The signals that interrupt a program.
 inline constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 
+/// One of them, as it has come.
+struct Interrupt {
+  int64_t ms = 0;      ///< of a clock that does not jump
+  int64_t sender = 0;  ///< a process; 0: the terminal, or the kernel
+};
+
+/// Whether `signal`, which has come as `later`, is no second interrupt behind `first`:
+///   - what one sender sends twice within 30 ms is one: `timeout` signals the process and its group;
+///   - what two senders send within 250 ms is one: a Ctrl-C reaches firn-compile from the terminal and from firn;
+///   - so is a SIGHUP within 250 ms, whoever sends it: of a closed terminal both its end and its shell's come from the
+///     kernel.
+bool isRepeat(int signal, const Interrupt& first, const Interrupt& later);
+
 /// Set by them once catchInterrupts() has run: work ends at its next chunk, step or phase. A second signal ends the
-/// process at once. What two senders send within a quarter of a second is one, as is what one sends twice in 30 ms: a
-/// Ctrl-C reaches firn-compile from the terminal and from firn, `timeout` signals the process and its group. What the
-/// parent ignores (nohup) is ignored.
+/// process at once; isRepeat says what is none. What the parent ignores (nohup) is ignored.
 const std::atomic<bool>& interrupted();
 /// Says that `signal` has ended what this process waits for, for the exit code of cancelled.
 void interruptedBy(int signal);

@@ -1,8 +1,11 @@
 #include "tools/model_cache.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -135,6 +138,8 @@ Result<std::string> cacheFolder() {
 void noteIgnoredCacheHome() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   if (xdg == nullptr || *xdg == '\0' || fs::path(xdg).is_absolute()) return;
+  static std::atomic_flag isNoted;
+  if (isNoted.test_and_set()) return;  // a command may open several models
   const auto folder = cacheFolder();
   std::cerr << "firn: note: XDG_CACHE_HOME is " << quoted(xdg)
             << ", no absolute path, and is ignored, as the XDG specification says"
@@ -177,11 +182,14 @@ Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files) {
   for (const CacheFile& file : files) {
     std::error_code error;
     fs::remove(file.path, error);
-    if (error) left += concat(left.empty() ? "" : "; ", file.path, ": ", error.message());
+    if (error) left += concat(left.empty() ? "" : "; ", printablePath(file.path), ": ", error.message());
     if (!error) freed += file.bytes;
   }
   if (left.empty()) return freed;
-  return ioError(concat("cannot remove ", left, ". Nothing else is left of what was to go"));
+  std::array<char, 32> megabytes{};
+  std::snprintf(megabytes.data(), megabytes.size(), "%.1f MB", static_cast<double>(freed) * 1e-6);
+  return ioError(concat("cannot remove ", left, ". Remove it yourself, or make its folder writable and try again. ",
+                        "Nothing else is left of what was to go: freed ", megabytes.data()));
 }
 
 Result<uint64_t> clearCache() {

@@ -58,7 +58,7 @@ Result<CachedBlob> cachedBlob(const std::string& modelPath, const CompileChoice&
 /// Opens it. The errors of Blob::open; corrupt too when a blob of another model lies under the name.
 Result<blob::Blob> openCached(const CachedBlob& cached);
 
-/// Says so on standard error when XDG_CACHE_HOME is ignored. Once for a command.
+/// Says so on standard error when XDG_CACHE_HOME is ignored. Once for a process, however often it is called.
 void noteIgnoredCacheHome();
 /// The folder of the cache, which may not be there yet.
 Result<std::string> cacheFolder();
@@ -66,7 +66,7 @@ Result<std::string> cacheFolder();
 Result<std::vector<CacheFile>> listCache();
 /// Removes `files` of listCache(), which no compile is writing; gives the bytes freed. One that is in use stays
 /// readable for who has opened it. What cannot be removed, as a folder with something in it, stays, and is named when
-/// all others are gone.
+/// all others are gone, with the bytes that they freed.
 Result<uint64_t> removeFromCache(const std::vector<CacheFile>& files);
 /// Removes all of them but those that a compile is writing; gives the bytes freed.
 Result<uint64_t> clearCache();

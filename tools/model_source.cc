@@ -69,9 +69,8 @@ PlannedLimits plannedLimits(const CompileChoice& choice) {
 
 /// Whether this machine has memory for the cache of a session, which a compile is not needed to know. The type of the
 /// cache is that which is named, or f16: a device whose own is larger is refused behind the compile only.
-Status checkCacheFits(const ModelChoice& choice, const PlannedLimits& limits) {
-  FIRN_ASSIGN_OR_RETURN(const import::ModelSpec model, import::importModel(choice.path));
-  const DType type = blob::kvTypeFromName(choice.compile.kvType).value_or(DType::kF16);
+Status checkCacheFits(const std::string& kvType, const import::ModelSpec& model, const PlannedLimits& limits) {
+  const DType type = blob::kvTypeFromName(kvType).value_or(DType::kF16);
   const auto part = blob::KvPart::of(type, model.kvHeads, limits.kvRows, model.headDim);
   const Status fits = runtime::checkDeviceMemory(part ? part->bytes() * 2 * model.layers.size() : UINT64_MAX);
   return fits.isOk() ? fits
@@ -138,9 +137,11 @@ Result<OpenModel> openModel(const ModelChoice& choice, const PlanCheck& check) {
                                        {.machine = compile.machine, .kvType = compile.kvType}));
   noteThreads(compile.threads);
   const auto beforeCompile = [&]() -> Status {
-    const PlannedLimits limits = plannedLimits(choice.compile);
+    FIRN_ASSIGN_OR_RETURN(const import::ModelSpec model, import::importModel(choice.path));
+    PlannedLimits limits = plannedLimits(choice.compile);
+    limits.vocab = model.vocab;
     if (check) FIRN_RETURN_IF_ERROR(check(limits));
-    return checkCacheFits(choice, limits);
+    return checkCacheFits(choice.compile.kvType, model, limits);
   };
   options.device.clear();  // the blob was made for what was named
   OpenModel open;

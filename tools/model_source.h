@@ -39,6 +39,7 @@ struct ModelChoice {
 struct PlannedLimits {
   uint32_t maxPromptTokens = 0;
   uint32_t kvRows = 0;
+  uint32_t vocab = 0;  ///< ids that the model knows
 };
 
 /// What a command can refuse without the compiled model: a compile may take a minute.

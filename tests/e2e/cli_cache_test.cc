@@ -18,6 +18,7 @@ namespace {
 using nlohmann::ordered_json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kModel = "tests/data/gguf/llama.gguf";
 
@@ -141,7 +142,8 @@ TEST_F(CliCacheTest, WhatStandsInPlaceOfABlobMakesWayForIt) {
   EXPECT_EQ(cleared.exitCode, 1);
   EXPECT_THAT(cleared.err,
               AllOf(HasSubstr("io: cannot remove "), HasSubstr(path.string() + ": Directory not empty"),
-                    HasSubstr(other.string() + ": Directory not empty"), HasSubstr("Nothing else is left")));
+                    HasSubstr(other.string() + ": Directory not empty"), HasSubstr("Remove it yourself"),
+                    HasSubstr("Nothing else is left of what was to go: freed "), Not(HasSubstr("freed 0.0 MB"))));
   EXPECT_TRUE(folder.cachedBlobs().empty());
   const ProgramResult run = folder.run("firn", {"run", kModel, "--prompt-ids", "1", "--max-tokens", "1"});
   EXPECT_EQ(run.exitCode, 1);
@@ -186,6 +188,14 @@ TEST_F(CliCacheTest, ACacheHomeThatIsIgnoredIsSaidSo) {
                                   HasSubstr("the cache is " + home + "/.cache/firn/blobs")))
         << command;
   }
+  writeFile(folder.file("ids.json"), "[1, 2, 3, 4]");
+  const ProgramResult twoModels =
+      folder.run("sh", {"-c", start + " eval perplexity " + kModel + " --window 4 --ids " + folder.file("ids.json")});
+  EXPECT_EQ(twoModels.exitCode, 0) << twoModels.err;
+  const size_t note = twoModels.err.find("firn: note: XDG_CACHE_HOME");
+  EXPECT_NE(note, std::string::npos);
+  EXPECT_EQ(twoModels.err.find("firn: note: XDG_CACHE_HOME", note + 1), std::string::npos)
+      << "the reference is another";
   EXPECT_FALSE(std::filesystem::exists("here"));
   const ProgramResult empty =
       folder.run("sh", {"-c", "XDG_CACHE_HOME= HOME=" + home + " " + programPath("firn") + " cache list"});

@@ -195,6 +195,8 @@ TEST_F(CliFailuresTest, WhatNeedsNoCompileIsRefusedBeforeIt) {
   writeFile(text, "a few words");
   const std::string oneId = folder.file("one.json");
   writeFile(oneId, "[1]");
+  const std::string foreign = folder.file("foreign.json");
+  writeFile(foreign, "[1, 2, 3, 512]");
   std::string list = "1";
   for (int i = 0; i < 70; ++i) list += ",1";
   writeFile(ids, "[" + list + "]");
@@ -205,6 +207,10 @@ TEST_F(CliFailuresTest, WhatNeedsNoCompileIsRefusedBeforeIt) {
       {{"run", kModel, "hello", "--context-shift", "--keep-rows", "144"}, "at most 143 can be kept"},
       {{"run", kModel, "--prompt-ids", list}, "the prompt has 71 tokens, the limit is 64"},
       {{"run", kModel, list}, "the limit is 64"},
+      {{"run", kModel, "--prompt-ids", "1,512"}, "512"},
+      {{"profile", kModel, "--prompt-ids", "1,512"}, "512"},
+      {{"eval", "logits", kModel, "--ids", foreign, "-o", folder.file("o")}, foreign + ": "},
+      {{"eval", "perplexity", kModel, "--ids", foreign, "--window", "4"}, foreign + ": "},
       {{"run", noTokenizer, "hello"}, "--prompt-ids"},
       {{"run", noTokenizer, "-"}, "--prompt-ids"},
       {{"run", fewTokens, "hello"}, "no tokens for 5 bytes"},

@@ -71,7 +71,8 @@ TEST_F(CliFilesTest, WeightsThatAreNoNumbersAreNamedAsTheCause) {
           {{"run", model, "hello", "--json"}, "corrupt: token 1 of the answer: "},
           {{"run", model, "hello", "--temperature", "1"}, "corrupt: token 1 of the answer: "},
           {{"bench", model}, "corrupt: the prompt: "},
-          {{"profile", model, "hello", "--max-tokens", "1"}, "corrupt: "},
+          {{"profile", model, "hello", "--max-tokens", "1"}, "corrupt: token 1 of the answer: "},
+          {{"profile", model, "hello"}, "corrupt: token 1 of the answer: "},
           {{"eval", "logits", model, "--ids", ids, "-o", output}, "corrupt: position 0: "},
           {{"eval", "perplexity", model, text, "--window", "64"}, "corrupt: window 1, position 32: "}};
       for (auto [arguments, place] : cases) {

@@ -107,6 +107,28 @@ TEST_F(CliSimulateTest, EnergyIsThatOfTheMachineFile) {
   EXPECT_DOUBLE_EQ(numbers["energy_mj"].get<double>(), numbers["ddr_bytes"].get<double>() * 1e-6);
 }
 
+// A machine may take a second for a task, and a chat has many tasks.
+TEST_F(CliSimulateTest, SumsBeyondAllMeasureAreRefused) {
+  const std::string machine = machineFile([](ordered_json& m) {
+    m["clocks"]["dpu_mhz"] = 1;
+    m["clocks"]["shave_mhz"] = 1;
+    m["dpu"]["start_cycles"] = 1000000;
+    m["shave"]["start_cycles"] = 1000000;
+    m["ddr"]["megabytes_per_second"] = 1;
+  });
+  const std::vector<std::string> slow = {"--machine", machine, "--prompt", "16", "--decode"};
+  auto few = slow;
+  few.emplace_back("100");
+  EXPECT_GT(json(few)["tpot_ms"].get<double>(), 10 * 1000) << "ten tasks behind each other, at the least";
+  auto many = slow;
+  many.emplace_back("4096");
+  const ProgramResult result = simulated(many);
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, AllOf(HasSubstr("out_of_range: "),
+                                HasSubstr(" of the answer: with it the simulation is beyond 40 hours")));
+}
+
 TEST_F(CliSimulateTest, MachinesThatAreNoneAreRefused) {
   expectRefused(simulated({"--machine", "nothing"}), 1, {"'nothing'", "lnl, mtl, ptl"});
   expectRefused(simulated({"--machine", "missing.json"}), 1, {"missing.json", "lnl, mtl, ptl"});

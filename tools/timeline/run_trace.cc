@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/concat.h"
+#include "blob/machine/cost.h"
 #include "blob/names.h"
 #include "tools/timeline/npu_trace.h"
 #include "tools/timeline/trace_file.h"
@@ -43,15 +44,26 @@ class RunTrace {
   }
 
  private:
+  /// Times of what simulates or predicts are those of a file: many that are long may be more than a number holds.
+  Status checkTime(uint32_t entry, uint64_t picoseconds) const {
+    if (picoseconds <= machine::kMostPicoseconds - now_) return Status::ok();
+    return outOfRange(concat("entry ", blob_.string(blob_.entries()[entry].name),
+                             ": with it the trace is beyond 26 days of its machine; take a shorter prompt, fewer "
+                             "--max-tokens, or a faster machine"));
+  }
+
   /// Its parts one behind the other; those of other devices take what the compiler has predicted.
   Status addSimulated(uint32_t entry) {
     const uint32_t parts = blob_.entries()[entry].parts;
     for (uint32_t part = entry; part < entry + parts; ++part) {
       const blob::EntryRecord& record = blob_.entries()[part];
       if (record.target == blob::Target::kNpu) {
-        FIRN_ASSIGN_OR_RETURN(now_, npu_->add(part, now_));
+        FIRN_ASSIGN_OR_RETURN(const uint64_t end, npu_->add(part, now_));
+        FIRN_RETURN_IF_ERROR(checkTime(part, end - now_));
+        now_ = end;
         continue;
       }
+      FIRN_RETURN_IF_ERROR(checkTime(part, record.predictedPicoseconds));
       const uint64_t end = now_ + record.predictedPicoseconds;
       const std::string name = concat(blob_.string(record.name), " on ", blob::targetName(record.target));
       FIRN_RETURN_IF_ERROR(
