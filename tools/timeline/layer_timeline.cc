@@ -31,15 +31,23 @@ Result<LayerTimeline> LayerTimeline::read(const blob::Blob& blob, const Timeline
 
 Status LayerTimeline::add(const blob::EntryRecord& entry, uint32_t index) {
   const auto [known, isNew] = bodies_.try_emplace(index);
-  runtime::BodyTimeline& body = known->second;
+  runtime::BodyTimeline& body = known->second.timeline;
   if (isNew) {
     FIRN_ASSIGN_OR_RETURN(body, runtime::bodyTimelineOf(*blob_, machine_, index));
+    known->second.uses = runtime::cmxUsesOf(*blob_, body);
+  }
+  const size_t tasks = tasks_.size() + body.timeline.order.size();
+  const size_t uses = uses_.size() + known->second.uses.size();
+  if (std::max(tasks, uses) > kMostBoxes) {
+    return resourceExhausted(
+        concat("entry ", blob_->string(entry.name), " has more than ", kMostBoxes,
+               " tasks or uses of CMX in these calls, too many for a picture; draw another layer or entry"));
   }
   for (const uint32_t i : body.timeline.order) {
     const machine::Interval& interval = body.timeline.tasks[i];
     tasks_.push_back({body.firstTask + i, body.queues[i], picoseconds_ + interval.begin, picoseconds_ + interval.end});
   }
-  for (runtime::CmxUse use : runtime::cmxUsesOf(*blob_, body)) {
+  for (runtime::CmxUse use : known->second.uses) {
     use.begin += picoseconds_;
     use.end += picoseconds_;
     uses_.push_back({use, body.firstTask + use.task});

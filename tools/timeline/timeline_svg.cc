@@ -128,11 +128,11 @@ class Picture {
         concat(blob_.string(record.name), " (", blob::taskOpName(static_cast<blob::TaskOp>(record.op)), ")"));
   }
 
-  struct Area {
+  struct Rect {
     double left = 0, top = 0, width = 0, height = 0;
   };
 
-  void drawRect(const Area& area, const char* colour, const std::string& about) {
+  void drawRect(const Rect& area, const char* colour, const std::string& about) {
     out_ += format("<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"><title>", area.left,
                    area.top, area.width, area.height, colour);
     out_ += about + "</title></rect>\n";
@@ -207,13 +207,13 @@ class Picture {
     PixelGrid small(static_cast<uint32_t>(kWidth), static_cast<uint32_t>(kTile));
     const auto areaOf = [&, low = low](const TimedUse& use) {
       const double height = static_cast<double>(use.use.bytes) * perByte;
-      return Area{.left = x(use.use.begin),
+      return Rect{.left = x(use.use.begin),
                   .top = top + kTile - static_cast<double>(use.use.first - low) * perByte - height,
                   .width = x(use.use.end) - x(use.use.begin),
                   .height = height};
     };
     const auto drawUse = [&](const TimedUse& use) {
-      Area area = areaOf(use);
+      Rect area = areaOf(use);
       area.width = std::max(area.width, 0.3);
       area.height = std::max(area.height, 0.3);
       drawRect(area, kKinds[kindOf(use.task)].colour,
@@ -222,7 +222,7 @@ class Picture {
     };
     for (uint32_t i = 0; i < timeline_.uses().size(); ++i) {
       if (timeline_.uses()[i].use.tile != tile) continue;
-      const Area area = areaOf(timeline_.uses()[i]);
+      const Rect area = areaOf(timeline_.uses()[i]);
       if (area.width >= kLeast && area.height >= kLeast) {
         drawUse(timeline_.uses()[i]);
       } else {

@@ -12,7 +12,7 @@ namespace firn::tools {
 namespace {
 
 /// The picture of the last entry, a head, whose call is there `calls` times.
-std::string pictureOf(uint32_t calls) {
+Result<std::string> pictureOrRefusal(uint32_t calls) {
   const auto blob = runtime::cts::makeTinyBlob({.target = blob::Target::kNpu, .edit = [&](blob::Program& program) {
                                                   const blob::CallRecord call = program.calls.back();
                                                   const auto first = program.callArgs.begin() + call.firstArg;
@@ -21,10 +21,13 @@ std::string pictureOf(uint32_t calls) {
                                                     program.addCall(call.body, call.layer, args);
                                                   }
                                                 }});
-  EXPECT_TRUE(blob) << blob.status().toString();
-  if (!blob) return "";
+  if (!blob) return blob.status();
   const auto last = static_cast<uint32_t>(blob->entries().size() - 1);
-  auto svg = timelineSvg(*blob, {.entry = last, .layer = blob::kNoLayer});
+  return timelineSvg(*blob, {.entry = last, .layer = blob::kNoLayer});
+}
+
+std::string pictureOf(uint32_t calls) {
+  auto svg = pictureOrRefusal(calls);
   EXPECT_TRUE(svg) << svg.status().toString();
   return svg ? *svg : "";
 }
@@ -36,6 +39,12 @@ TEST(TimelineSvgTest, ItsSizeDoesNotGrowWithTheTasks) {
   const size_t many = pictureOf(2000).size();
   EXPECT_GT(many, few.size());
   EXPECT_LT(pictureOf(20'000).size(), many + many / 4);
+}
+
+TEST(TimelineSvgTest, MoreTasksThanAPictureShowsAreRefused) {
+  const Status status = pictureOrRefusal(200'000).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.toString();
+  EXPECT_THAT(status.message(), testing::HasSubstr("has more than 1000000 tasks"));
 }
 
 }  // namespace

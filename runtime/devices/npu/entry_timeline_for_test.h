@@ -1,7 +1,8 @@
 // One run of an entry task by task, for tests: what the sums of entry_timeline.h are held against.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
