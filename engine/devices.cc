@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 #include "base/concat.h"
 #include "base/quote.h"
@@ -107,7 +108,8 @@ uint32_t Devices::threads() const { return std::ranges::max_element(loaded_, {},
 std::vector<runtime::ProfileRow> Devices::profile() {
   std::vector<runtime::ProfileRow> rows;
   for (Loaded& loaded : loaded_) std::ranges::move(loaded.device->profile(), std::back_inserter(rows));
-  std::ranges::stable_sort(rows, std::greater(), &runtime::ProfileRow::nanoseconds);
+  std::ranges::sort(rows, std::greater(),
+                    [](const runtime::ProfileRow& row) { return std::pair(row.nanoseconds, row.name); });
   return rows;
 }
 

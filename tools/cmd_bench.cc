@@ -138,7 +138,9 @@ Result<Rates> measure(const BenchOptions& options, const Sizes& sizes, const Ope
 
   FIRN_ASSIGN_OR_RETURN(const double prefillSeconds, timePrefill(*session, prompt));
   FIRN_ASSIGN_OR_RETURN(const double decodeSeconds, timeDecode(*session, shortPrompt, answer));
-  Rates rates = {.prefill = sizes.promptTokens / prefillSeconds, .decode = sizes.decodeTokens / decodeSeconds};
+  Rates rates;
+  rates.prefill = sizes.promptTokens / prefillSeconds;
+  rates.decode = sizes.decodeTokens / decodeSeconds;
   // Of several packings of one weight a step reads one.
   rates.weightBytes = open.model->variants().generateFor(sizes.depth + 1)->weightBytes;
   rates.threads = open.model->devices().threads();

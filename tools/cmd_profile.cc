@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/quote.h"
 #include "engine/session.h"
@@ -106,7 +107,7 @@ void printTable(const std::vector<ProfiledRun>& runs, uint32_t most, bool ofSimu
   }
   if (sums.empty()) return;
   std::vector<std::pair<std::string, runtime::ProfileRow>> rows(sums.begin(), sums.end());
-  std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second.nanoseconds; });
+  std::ranges::sort(rows, std::greater(), [](const auto& row) { return std::pair(row.second.nanoseconds, row.first); });
   std::printf("%12s %7s %9s  op (%s)\n", "ms", "share", "tasks",
               ofSimulated ? "simulated time of the npu's engines" : "time of all threads");
   for (const auto& [name, row] : std::span(rows).first(std::min<size_t>(rows.size(), most))) {

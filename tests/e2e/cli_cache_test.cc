@@ -157,7 +157,7 @@ TEST_F(CliCacheTest, ABlobOfAnotherModelUnderTheNameIsCompiledAnew) {
   fill({});
   const std::string path = folder.cachedBlobs().front();
   const std::string own = readFile(path);
-  for (const std::string command : {"run", "bench", "profile"}) {
+  for (const std::string& command : {"run", "bench", "profile"}) {
     std::filesystem::remove(path);  // it may be mapped
     writeFile(path, other);
     std::vector<std::string> arguments = {command, kModel};
@@ -181,8 +181,9 @@ TEST_F(CliCacheTest, ABlobOfAnotherModelUnderTheNameIsCompiledAnew) {
 TEST_F(CliCacheTest, ACacheHomeThatIsIgnoredIsSaidSo) {
   const std::string home = folder.file("home");
   const std::string start = "HOME=" + home + " XDG_CACHE_HOME=here " + programPath("firn");
-  for (const std::string command : {" run " + std::string(kModel) + " hello --max-tokens 1", std::string(" cache list"),
-                                    std::string(" cache remove llama"), std::string(" cache clear")}) {
+  for (const std::string& command :
+       {" run " + std::string(kModel) + " hello --max-tokens 1", std::string(" cache list"),
+        std::string(" cache remove llama"), std::string(" cache clear")}) {
     const ProgramResult result = folder.run("sh", {"-c", start + command});
     EXPECT_THAT(result.err, AllOf(HasSubstr("firn: note: XDG_CACHE_HOME is 'here', no absolute path"),
                                   HasSubstr("the cache is " + home + "/.cache/firn/blobs")))
