@@ -1,7 +1,11 @@
 // The built-in machines against published figures, and the worked example of docs/npu.md against the cost formulas.
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 #include "blob/machine/cost.h"
 #include "blob/machine/timeline.h"
@@ -20,6 +24,30 @@ TEST(MachinesTest, PeaksAreNearThePublishedOnes) {
   EXPECT_NEAR(topsOf(machineOf("ptl")), 50, 2.5);
   EXPECT_NEAR(topsOf(machineOf("xdna2_like")), 50, 0.1);
   EXPECT_NEAR(topsOf(machineOf("rk3588_like")), 6, 0.2);
+}
+
+/// docs/npu_published.md compares machines that differ from the built-in ones in what is fitted, and in nothing else.
+TEST(MachinesTest, PublishedFilesAreBuiltInOnesWithFittedConstants) {
+  const std::set<std::string> fitted = {"/name",         "/source",        "/ddr/source", "/ddr/megabytes_per_second",
+                                        "/calls/source", "/calls/start_ns"};
+  const std::string suffix = ".published";
+  uint32_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator("compiler/target/npu/machines")) {
+    const std::string name = file.path().stem().string();
+    if (!name.ends_with(suffix)) continue;
+    SCOPED_TRACE(name);
+    ++files;
+    const std::string text = *machineText(file.path().string());
+    const auto machine = machine::parseMachine(text, name);
+    ASSERT_TRUE(machine.isOk()) << machine.status().message();
+    EXPECT_EQ(machine->name, name);
+    const auto builtIn = nlohmann::json::parse(*machineText(name.substr(0, name.size() - suffix.size())));
+    for (const auto& change : nlohmann::json::diff(builtIn, nlohmann::json::parse(text))) {
+      EXPECT_EQ(change["op"], "replace");
+      EXPECT_TRUE(fitted.contains(change["path"])) << change;
+    }
+  }
+  EXPECT_GE(files, 3);
 }
 
 TEST(MachinesTest, ApproximationsSayWhatTheyAre) {
