@@ -6,12 +6,9 @@
 namespace firn::passes {
 namespace {
 
-std::optional<uint64_t> addressOf(llvm::StringRef name, const Addresses& own, const Addresses& shared) {
-  for (const Addresses* addresses : {&own, &shared}) {
-    auto found = addresses->find(name);
-    if (found != addresses->end()) return found->second;
-  }
-  return std::nullopt;
+std::optional<uint64_t> addressOf(llvm::StringRef name, const Addresses& addresses) {
+  auto found = addresses.find(name);
+  return found != addresses.end() ? std::optional(found->second) : std::nullopt;
 }
 
 task::OperandAttr resolved(task::OperandAttr operand, const Addresses& own, const Addresses& shared) {
@@ -25,7 +22,9 @@ task::OperandAttr resolved(task::OperandAttr operand, const Addresses& own, cons
   } else if (!name.consume_front("@")) {
     return operand;
   }
-  const auto address = addressOf(name, own, shared);
+  // Weights lie in streams, which are the program's, and a buffer of the body may have the name of one.
+  auto address = operand.getSpace() == blob::Space::kWeights ? std::nullopt : addressOf(name, own);
+  if (!address) address = addressOf(name, shared);
   if (!address) return operand;
   return task::OperandAttr::get(operand.getContext(), operand.getSpace(), base, *address + operand.getOffset(),
                                 operand.getDtype(), operand.getLayout(), operand.getDims(), operand.getStrides(),

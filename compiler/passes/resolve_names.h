@@ -12,8 +12,9 @@ using Addresses = llvm::StringMap<uint64_t>;  ///< by the names of buffers and s
 /// Those of the buffers and streams that stand in `region` and have one.
 void addAddresses(mlir::Region& region, Addresses& addresses);
 
-/// "@name" + offset becomes an offset alone, "@name:3" of cmx "3" and an offset. `own`: of the body, which come before
-/// `shared`, those of the program. Names that are in neither stay.
+/// "@name" + offset becomes an offset alone, "@name:3" of cmx "3" and an offset. `own`: of the body's buffers, which
+/// come before `shared`, those of the program; operands in weights name streams of the program alone. Names that are in
+/// neither stay.
 void resolveNames(task::RunOp run, const Addresses& own, const Addresses& shared);
 
 }  // namespace firn::passes
