@@ -96,7 +96,10 @@ Result<uint32_t> chooseLanes(const CompileOptions& options, const std::vector<Pl
   uint32_t lanes = 1;
   for (const std::string& name : names) {
     const target::Target* target = target::findTarget(name);
-    if (target != nullptr) lanes = std::max(lanes, static_cast<uint32_t>(target->lanes(asked)));
+    if (target == nullptr) continue;
+    // Batches that a target refuses go to one that has as many lanes as are asked for.
+    const bool handsOn = !options.batches.empty() && !target->whyNoBatch.empty();
+    lanes = std::max(lanes, handsOn ? asked : static_cast<uint32_t>(target->lanes(asked)));
   }
   return lanes;
 }

@@ -42,6 +42,11 @@ TEST(ChooseSizesTest, ThereAreLanesForEachTargetThatRunsAPart) {
   options.lanes = 8;
   EXPECT_EQ(chooseSizes(options, {})->lanes, 1);
   EXPECT_EQ(chooseSizes(options, {{.target = "cpu", .text = ""}})->lanes, 8);
+  options.target = "npu";
+  EXPECT_EQ(chooseSizes(options, {})->lanes, 1);
+  options.batches = {2};
+  EXPECT_EQ(chooseSizes(options, {})->lanes, 8) << "batches run on cpu";
+  options.batches.clear();
   options.decodeTarget = "cpu";
   EXPECT_EQ(chooseSizes(options, {})->lanes, 8);
 }

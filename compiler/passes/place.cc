@@ -158,7 +158,8 @@ class Placer {
     llvm::SmallVector<const Target*> candidates = {target::findTarget(options_.target)};
     llvm::append_range(candidates, target::allTargets());
     auto able = llvm::find_if(candidates, [&](const Target* target) { return whyNot(*target).first == nullptr; });
-    const Refusal refusal = {asked.name().str(), op->getName().getStringRef().str(), why};
+    const bool isForBatch = isBatch_ && why == asked.whyNoBatch;
+    const Refusal refusal = {asked.name().str(), isForBatch ? "a batch" : op->getName().getStringRef().str(), why};
     if (able == candidates.end()) {
       return op->emitOpError() << "graph.place_c2: target " << refusal.target << " cannot run " << refusal.op << " "
                                << whereText({unit.layer}) << " (@" << func.getSymName() << "): " << why
