@@ -52,8 +52,8 @@ Status cmxExhausted(const Plan& plan, const std::vector<Lifetime>& lifetimes, ui
       "task '", plan.tasks[lifetimes[buffer].first].name, "' (", lifetimes[buffer].first + 1, " of ", plan.tasks.size(),
       ") needs ", placedBytes(plan.buffers[buffer]), " bytes for '", plan.buffers[buffer].name, "' in the CMX of tile ",
       fullestTile, ", where ", fullestBytes, " of ", machine.cmxBytes, " bytes are in use (", list,
-      ") and no free stretch is long enough; cut the ops around it ",
-      "into smaller tiles, or move what is used late out to DDR and in again"));
+      ") and no free stretch is long enough, and nothing is moved out to ",
+      "make room; compile for smaller prefill chunks, for a machine with more CMX, or for another device"));
 }
 
 Status ddrExhausted(const Plan& plan, const std::vector<uint32_t>& buffers, const machine::Machine& machine) {

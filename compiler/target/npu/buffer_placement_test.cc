@@ -113,8 +113,8 @@ TEST(BufferPlacementTest, SaysWhatFillsATile) {
   EXPECT_EQ(
       placements.status().message(),
       "task 't1' (2 of 2) needs 4096 bytes for 'scores' in the CMX of tile 1, where 6144 of 8192 bytes are in use "
-      "('keys' 4096, 'values' 2048) and no free stretch is long enough; cut the ops around it into smaller tiles, or "
-      "move what is used late out to DDR and in again");
+      "('keys' 4096, 'values' 2048) and no free stretch is long enough, and nothing is moved out to make room; compile "
+      "for smaller prefill chunks, for a machine with more CMX, or for another device");
 }
 
 TEST(BufferPlacementTest, DdrScratchIsShared) {
