@@ -122,16 +122,13 @@ class Scheduler {
 
   /// On a machine tasks are dealt out to queues too, and names stay until emit: the check wants them.
   mlir::LogicalResult placeForMachine() {
-    auto machine = machineOf(program_, task::kMachineAttr, "task.schedule_c2");
-    if (mlir::failed(machine)) return mlir::failure();
-    for (auto body : program_.getBody().getOps<task::BodyOp>()) {
-      if (cancel_ != nullptr && cancel_->load()) return mlir::failure();
+    return forEachBody(program_, "task.schedule_c2", cancel_, [&](task::BodyOp body, const machine::Machine& machine) {
       GroupPlan& plan = groups_[body.getGroup()->str()];
       uint64_t end = plan.sharedEnd;
-      if (mlir::failed(scheduleNpuBody(body, *machine, plan.sharedEnd, end))) return mlir::failure();
+      if (mlir::failed(scheduleNpuBody(body, machine, plan.sharedEnd, end))) return mlir::failure();
       plan.scratchEnd = std::max(plan.scratchEnd, alignUp(end));
-    }
-    return mlir::success();
+      return mlir::success();
+    });
   }
 
   static llvm::StringMap<Lifetime> lifetimesOf(task::BodyOp body) {

@@ -20,12 +20,7 @@ class BarriersPass : public mlir::PassWrapper<BarriersPass, mlir::OperationPass<
 
   void runOnOperation() final {
     for (task::ProgramOp program : programsForMachines(getOperation())) {
-      auto machine = machineOf(program, task::kMachineAttr, "npu.barriers_c1");
-      if (mlir::failed(machine)) return signalPassFailure();
-      for (auto body : program.getBody().getOps<task::BodyOp>()) {
-        if (cancel_ != nullptr && cancel_->load()) return signalPassFailure();
-        if (mlir::failed(synchronize(body, *machine))) return signalPassFailure();
-      }
+      if (mlir::failed(forEachBody(program, "npu.barriers_c1", cancel_, synchronize))) return signalPassFailure();
       timeEntries(program);
     }
   }

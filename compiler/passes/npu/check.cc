@@ -21,12 +21,10 @@ class CheckPass : public mlir::PassWrapper<CheckPass, mlir::OperationPass<mlir::
 
   void runOnOperation() final {
     for (task::ProgramOp program : programsForMachines(getOperation())) {
-      auto machine = machineOf(program, task::kMachineAttr, "npu.check_c1");
-      if (mlir::failed(machine)) return signalPassFailure();
-      for (auto body : program.getBody().getOps<task::BodyOp>()) {
-        if (cancel_ != nullptr && cancel_->load()) return signalPassFailure();
-        if (mlir::failed(check(body, *machine, scratchBytesOf(program)))) return signalPassFailure();
-      }
+      const auto checkBody = [&](task::BodyOp body, const machine::Machine& machine) {
+        return check(body, machine, scratchBytesOf(program));
+      };
+      if (mlir::failed(forEachBody(program, "npu.check_c1", cancel_, checkBody))) return signalPassFailure();
     }
   }
 

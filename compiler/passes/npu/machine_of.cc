@@ -1,6 +1,5 @@
 #include "compiler/passes/npu/machine_of.h"
 
-#include "compiler/ir/task.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -14,6 +13,17 @@ mlir::FailureOr<machine::Machine> machineOf(mlir::Operation* op, llvm::StringRef
   Result<machine::Machine> machine = machine::parseMachine(std::string_view(text.getValue()), name.str());
   if (!machine) return op->emitError() << error << ": " << machine.status().message();
   return *std::move(machine);
+}
+
+mlir::LogicalResult forEachBody(task::ProgramOp program, llvm::StringRef error, const std::atomic<bool>* cancel,
+                                llvm::function_ref<mlir::LogicalResult(task::BodyOp, const machine::Machine&)> work) {
+  auto machine = machineOf(program, task::kMachineAttr, error);
+  if (mlir::failed(machine)) return mlir::failure();
+  for (auto body : program.getBody().getOps<task::BodyOp>()) {
+    if (cancel != nullptr && cancel->load()) return mlir::failure();
+    if (mlir::failed(work(body, *machine))) return mlir::failure();
+  }
+  return mlir::success();
 }
 
 }  // namespace firn::passes
